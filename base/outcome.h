@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* "evidence" of a record of the fake engine, which makes its times up to test the harness (suite/tests/fake_engine.c). */
+/* "evidence" of a record whose times the fake engine made up, to test the harness (suite/tests/fake_engine.c). */
 #define DIT_EVIDENCE_FAKE "fake"
 
 typedef enum {

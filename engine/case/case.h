@@ -33,8 +33,9 @@ typedef struct {
     int steps;
     uint64_t seed;
     int warmup_runs, iterations;
-    bool for_guest; /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
-    bool trace;     /* one more run, recorded as a timeline */
+    int warmup_most; /* above warmup_runs: warming up goes on until times are steady; 0: it does not */
+    bool for_guest;  /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
+    bool trace;      /* one more run, recorded as a timeline */
 } dit_case;
 
 /* Reads a case. Pointers in *out lead into `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */

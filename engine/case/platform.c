@@ -35,7 +35,7 @@ static dit_status read_fp8(const dit_json *doc, const cJSON *platform, dit_case_
 dit_status dit_case_read_platform(const dit_json *doc, dit_case_platform *out)
 {
     static const char *const keys[] = {"name",    "backend",    "threads_per_rank", "launcher", "profile",
-                                       "element", "fp8_linear", "graphs",           NULL};
+                                       "element", "fp8_linear", "graphs",           "link",     NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";

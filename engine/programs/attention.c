@@ -10,6 +10,7 @@
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
+#include "engine/results/warmup.h"
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
 #include "engine/results/timeline.h"
@@ -55,11 +56,11 @@ static dit_status read_case(layer_program *p, dit_case_platform *platform)
 
 static dit_status take_samples(dit_measurement *m, const dit_case *kase)
 {
-    *m = (dit_measurement){.iterations = kase->iterations, .warmup_runs = kase->warmup_runs, .steps = 1};
+    *m = (dit_measurement){.iterations = kase->iterations, .steps = 1};
     m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
     m->step_ns = calloc((size_t)m->iterations, sizeof *m->step_ns);
-    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
-    return m->iteration && m->step_ns && m->warmup_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    DIT_TRY(dit_warmup_init(m, kase));
+    return m->iteration && m->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
 }
 
 static dit_status set_up(layer_program *p)
@@ -108,7 +109,7 @@ static dit_status measure(layer_program *p, dit_layer_share *share)
 {
     dit_measurement *m = &p->measured;
     struct rusage usage;
-    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(forward(p, &m->warmup_ns[i]));
+    DIT_TRY(dit_warmup_run(m, run_traced, p));
     int64_t calls = p->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) {
         dit_iteration *it = &m->iteration[i];

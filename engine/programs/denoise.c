@@ -102,8 +102,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     if (d->pipeline.rt.parallel.rows_degree > 1)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: denoise decodes nothing",
                         d->pipeline.rt.parallel.rows_degree);
-    DIT_TRY(
-        dit_measurement_init(&d->pipeline, d->pipeline.kase.warmup_runs, d->pipeline.kase.iterations, &d->measured));
+    DIT_TRY(dit_measurement_init(&d->pipeline, &d->measured));
     DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));
     DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));

@@ -365,7 +365,9 @@ static dit_status generate(generation *g)
     g->pipeline.sampler.on_step = print_step;
     if (first) g->more = cJSON_CreateObject();
     if (first && !g->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_measurement_init(&g->pipeline, 0, 1, &g->measured));
+    g->pipeline.kase.warmup_runs = g->pipeline.kase.warmup_most = 0;
+    g->pipeline.kase.iterations = 1;
+    DIT_TRY(dit_measurement_init(&g->pipeline, &g->measured));
     DIT_TRY(sample(g));
     dit_latents_digest(&g->pipeline, g->digest, NULL);
     if (first) {

@@ -13,6 +13,7 @@
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
+#include "engine/results/warmup.h"
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
 #include "engine/results/timeline.h"
@@ -151,13 +152,13 @@ static dit_status start_runtime(decoding *d)
 static dit_status start_measurement(decoding *d)
 {
     dit_measurement *m = &d->measured;
-    *m = (dit_measurement){.iterations = d->kase.iterations, .warmup_runs = d->kase.warmup_runs};
+    *m = (dit_measurement){.iterations = d->kase.iterations};
     m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
-    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
+    DIT_TRY(dit_warmup_init(m, &d->kase));
     m->head.rank = dit_comm_rank(dit_comm_world());
     m->head.bound = d->rt.bound;
     memcpy(m->head.coordinates, d->rt.coordinates, sizeof m->head.coordinates);
-    return m->iteration && m->warmup_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    return m->iteration ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
 }
 
 static dit_status set_up(decoding *d)
@@ -223,10 +224,15 @@ static dit_status decode_iteration(decoding *d, dit_iteration *it)
     return DIT_OK;
 }
 
+static dit_status warm_up(void *decoder, int64_t *latency_ns)
+{
+    return decode_batch(decoder, latency_ns);
+}
+
 static dit_status measure(decoding *d)
 {
     dit_measurement *m = &d->measured;
-    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(decode_batch(d, &m->warmup_ns[i]));
+    DIT_TRY(dit_warmup_run(m, warm_up, d));
     int64_t calls = d->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) DIT_TRY(decode_iteration(d, &m->iteration[i]));
     m->head.loop_allocations = d->rt.ledger.calls - calls;

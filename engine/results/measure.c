@@ -1,6 +1,7 @@
 #include "engine/results/measure.h"
 
 #include "base/hash.h"
+#include "engine/results/warmup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-dit_status dit_measurement_init(const dit_pipeline *p, int warmup_runs, int iterations, dit_measurement *m)
+dit_status dit_measurement_init(const dit_pipeline *p, dit_measurement *m)
 {
-    *m = (dit_measurement){.iterations = iterations, .warmup_runs = warmup_runs, .steps = p->kase.steps};
+    *m = (dit_measurement){.iterations = p->kase.iterations, .steps = p->kase.steps};
     m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
     m->step_ns = calloc((size_t)m->iterations * (size_t)m->steps, sizeof *m->step_ns);
-    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
-    if (!m->iteration || !m->step_ns || !m->warmup_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    if (!m->iteration || !m->step_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    DIT_TRY(dit_warmup_init(m, &p->kase));
     m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
     m->head.load_peak = p->load_peak;
     m->head.rank = dit_comm_rank(dit_comm_world());
@@ -43,9 +44,14 @@ static int64_t resident_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+static dit_status run_once(void *pipeline, int64_t *latency_ns)
+{
+    return dit_pipeline_run(pipeline, NULL, latency_ns);
+}
+
 dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
 {
-    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(dit_pipeline_run(p, NULL, &m->warmup_ns[i]));
+    DIT_TRY(dit_warmup_run(m, run_once, p));
     dit_runtime_reset_account(&p->rt);
     DIT_TRY(dit_device_facts_begin(&p->rt, &m->device_before));
     int64_t calls = p->rt.ledger.calls;

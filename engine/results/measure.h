@@ -6,7 +6,7 @@
 #include "engine/results/record.h"
 
 /* Allocates the sample arrays; release frees them and accepts a zeroed one. Errors: DIT_ERR_MEMORY. */
-dit_status dit_measurement_init(const dit_pipeline *pipeline, int warmup_runs, int iterations, dit_measurement *out);
+dit_status dit_measurement_init(const dit_pipeline *pipeline, dit_measurement *out);
 void dit_measurement_release(dit_measurement *measurement);
 /* Runs warm-ups, then iterations; the latents of the last iteration stay in the sampler. Collective. */
 dit_status dit_measurement_take(dit_measurement *measurement, dit_pipeline *pipeline);

@@ -238,6 +238,8 @@ static void add_samples(dit_json_writer *w, cJSON *record, const dit_measurement
             if (ranks[rank].warmup_ns[i] > longest) longest = ranks[rank].warmup_ns[i];
         dit_json_put_int(w, warmup, NULL, longest);
     }
+    if (first->warmup_most > 0 && first->warmup_end && strcmp(first->warmup_end, "count") != 0)
+        dit_json_put_string(w, samples, "warmup_end", first->warmup_end);
 }
 
 /* Adds the split of the rank that computed longest in the median iteration. */

@@ -24,9 +24,11 @@ typedef struct {
         dit_device_account device; /* zeros without a device */
     } head;
     int iterations, warmup_runs, steps;
-    dit_iteration *iteration;            /* [iterations]        */
-    int64_t *step_ns;                    /* [iterations][steps] */
-    int64_t *warmup_ns;                  /* [warmup_runs]       */
+    int warmup_most;          /* runs that warming up may take; above warmup_runs it goes on until times are steady */
+    const char *warmup_end;   /* why it ended: "count", "steady", "limit"; NULL: it was none (warmup.h)              */
+    dit_iteration *iteration; /* [iterations]        */
+    int64_t *step_ns;         /* [iterations][steps] */
+    int64_t *warmup_ns;       /* [warmup_runs]       */
     cJSON *device_before, *device_after; /* of this rank's device alone; NULL without one */
 } dit_measurement;
 

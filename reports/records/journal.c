@@ -527,11 +527,24 @@ static dit_status close_case(report_case *kase)
     return summarise_case(kase);
 }
 
-/* A case without parallelism that makes the same images, by our engine. */
+/* A case without parallelism that makes the same images. */
 static bool is_baseline_of(const report_case *base, const report_case *kase)
 {
     if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
-    return !base->engine && report_case_same_work(base, kase);
+    return report_case_same_work(base, kase);
+}
+
+/* Our engine's; where it has none, that of the case's own engine. */
+static const report_case *find_baseline(const report_table *table, const report_case *kase)
+{
+    const report_case *same_engine = NULL;
+    for (int i = 0; i < table->case_count && table->cases[i].world_size == 1; i++) { /* sorted: one rank comes first */
+        const report_case *base = &table->cases[i];
+        if (!is_baseline_of(base, kase)) continue;
+        if (!base->engine) return base;
+        if (!same_engine && kase->engine && strcmp(base->engine, kase->engine) == 0) same_engine = base;
+    }
+    return same_engine;
 }
 
 /* Ratio of medians; its interval takes the two ends that are furthest apart, so it is wider than exact. */
@@ -550,15 +563,10 @@ static void compare_with_baseline(const report_table *table, report_case *kase)
 {
     const dit_summary *latency = &kase->metric[REPORT_LATENCY];
     if (latency->n == 0 || latency->low <= 0 || report_case_is_oracle(kase)) return;
-    for (int i = 0; i < table->case_count; i++) {
-        const report_case *base = &table->cases[i];
-        if (base->world_size != 1) return; /* sorted: one rank comes first */
-        if (!is_baseline_of(base, kase)) continue;
-        if (!isfinite(base->metric[REPORT_LATENCY].high / latency->low)) return;
-        kase->metric[REPORT_SPEEDUP] = ratio_of(&base->metric[REPORT_LATENCY], latency, 1);
-        kase->metric[REPORT_EFFICIENCY] = ratio_of(&base->metric[REPORT_LATENCY], latency, (double)kase->world_size);
-        return;
-    }
+    const report_case *base = find_baseline(table, kase);
+    if (!base || !isfinite(base->metric[REPORT_LATENCY].high / latency->low)) return;
+    kase->metric[REPORT_SPEEDUP] = ratio_of(&base->metric[REPORT_LATENCY], latency, 1);
+    kase->metric[REPORT_EFFICIENCY] = ratio_of(&base->metric[REPORT_LATENCY], latency, (double)kase->world_size);
 }
 
 /* What the session line says of the case's software. Sessions of old say nothing, and nothing is claimed of them. */

@@ -48,7 +48,7 @@ static dit_status mpirun_parameters(const suite_launch_plan *plan, suite_command
     bool crowded = plan->world_size * plan->threads_per_rank > plan->cores;
     DIT_TRY(mpi_parameter(out, "plm", "isolated"));
     DIT_TRY(mpi_parameter(out, "pml", "ob1"));
-    DIT_TRY(mpi_parameter(out, "btl", "self,vader"));
+    DIT_TRY(mpi_parameter(out, "btl", plan->wire ? "self,tcp" : "self,vader"));
     DIT_TRY(mpi_parameter(out, "oob_tcp_if_include", "lo"));
     DIT_TRY(mpi_parameter(out, "btl_vader_single_copy_mechanism", plan->single_copy ? "cma" : "none"));
     DIT_TRY(mpi_parameter(out, "mpi_yield_when_idle", crowded ? "1" : "0"));
@@ -59,6 +59,32 @@ static dit_status mpirun_parameters(const suite_launch_plan *plan, suite_command
     return mpi_parameter(out, "btl_vader_backing_directory", plan->scratch);
 }
 
+/* Ranks on the two hosts of a wire have only TCP to each other. mpirun runs on the first host; the others find it over
+ * the wire, too, which PMIx refuses unless it is told. */
+static dit_status wire_parameters(suite_command *out)
+{
+    DIT_TRY(suite_command_env(out, "PMIX_MCA_ptl_base_remote_connections=1"));
+    DIT_TRY(suite_command_env(out, "PMIX_MCA_ptl_base_if_include=" SUITE_WIRE_SUBNET));
+    return mpi_parameter(out, "btl_tcp_if_include", SUITE_WIRE_INTERFACE);
+}
+
+static dit_status on_host(const char *host, suite_command *out)
+{
+    const char *const words[] = {"ip", "netns", "exec", host, NULL};
+    return suite_command_words(out, words);
+}
+
+/* The second half of the ranks, as an application of its own on the second host. */
+static dit_status second_host(const suite_launch_plan *plan, suite_command *out)
+{
+    if (!plan->wire || plan->world_size == 1) return DIT_OK;
+    DIT_TRY(suite_command_word(out, ":"));
+    DIT_TRY(suite_command_word(out, "-n"));
+    DIT_TRY(suite_command_word(out, "%d", plan->world_size / 2));
+    DIT_TRY(on_host(plan->wire->host[1], out));
+    return engine_words(plan, out);
+}
+
 static dit_status mpirun_command(const suite_launch_plan *plan, suite_command *out)
 {
     if (geteuid() == 0) {
@@ -67,10 +93,13 @@ static dit_status mpirun_command(const suite_launch_plan *plan, suite_command *o
     }
     if (plan->scratch) DIT_TRY(suite_command_env(out, "TMPDIR=%s", plan->scratch));
     const char *const words[] = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n", NULL};
+    if (plan->wire) DIT_TRY(on_host(plan->wire->host[0], out));
     DIT_TRY(suite_command_words(out, words));
-    DIT_TRY(suite_command_word(out, "%d", plan->world_size));
+    DIT_TRY(suite_command_word(out, "%d", plan->wire ? (plan->world_size + 1) / 2 : plan->world_size));
     DIT_TRY(mpirun_parameters(plan, out));
-    return engine_words(plan, out);
+    if (plan->wire) DIT_TRY(wire_parameters(out));
+    DIT_TRY(engine_words(plan, out));
+    return second_host(plan, out);
 }
 
 static dit_status local_command(const suite_launch_plan *plan, suite_command *out)

@@ -9,6 +9,7 @@
 #include "suite/launch/command.h"
 #include "suite/launch/outcome.h"
 #include "suite/launch/process.h"
+#include "suite/launch/wire.h"
 #include "suite/paths.h"
 
 /* The network model that the files of suite/platform/cluster_xml.h are written for. */
@@ -29,6 +30,7 @@ typedef struct {
     const char *interpreter;     /* of an adapter that is a script; NULL: `engine` is started by itself          */
     const cJSON *external;       /* document of a case whose `engine` is an adapter (adapter.h); NULL: it is ours */
     int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
+    const suite_wire *wire;      /* the first half of the ranks runs on its first host; NULL: all ranks run here */
 } suite_launch_plan;
 
 /* A way to start `world_size` processes. */

@@ -117,11 +117,28 @@ static dit_status read_machine(const dit_json *doc, suite_platform *out)
                           "of cores say max_ranks");
 }
 
+/* Two hosts that a shaped link joins, made of this machine (suite/launch/wire.h). */
+static dit_status read_link(const dit_json *doc, suite_platform *out)
+{
+    static const char *const keys[] = {"rate_bits_per_s", "delay_s", NULL};
+    static const char at[] = "/link";
+    const cJSON *link = NULL;
+    int64_t rate = 0;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "link", &link));
+    if (!link) return DIT_OK;
+    DIT_TRY(suite_only_keys(doc, link, at, keys));
+    DIT_TRY(dit_json_require_int(doc, link, at, "rate_bits_per_s", 1000000, INT64_C(1000000000000), &rate));
+    DIT_TRY(dit_json_optional_number(doc, link, at, "delay_s", 0, 1, &out->link_delay_s));
+    out->link_rate_bits_per_s = (double)rate;
+    if (!out->on_device && strcmp(out->launcher, "mpirun") == 0) return DIT_OK;
+    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "a link is emulated for launcher mpirun and cores only");
+}
+
 static dit_status read_platform(const dit_json *doc, suite_platform *out)
 {
-    static const char *const machine[] = {"schema",       "name",    "title",         "backend",
-                                          "launcher",     "devices", "max_ranks",     "memory_bytes",
-                                          "memory_scope", "source",  "share_devices", NULL};
+    static const char *const machine[] = {
+        "schema",       "name",         "title",  "backend",       "launcher", "devices", "max_ranks",
+        "memory_bytes", "memory_scope", "source", "share_devices", "link",     NULL};
     static const char *const simulated[] = {"schema",   "name",    "title",  "backend",
                                             "launcher", "cluster", "source", NULL};
     static const char *const backends[] = {"cpu", "ref", "cuda", "host", "cost", NULL};
@@ -137,7 +154,9 @@ static dit_status read_platform(const dit_json *doc, suite_platform *out)
     DIT_TRY(read_word(doc, "launcher", launchers, out->launcher, sizeof out->launcher));
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->title, sizeof out->title, "%s", title);
-    return declared ? read_cluster(doc, out) : read_machine(doc, out);
+    if (declared) return read_cluster(doc, out);
+    DIT_TRY(read_link(doc, out));
+    return read_machine(doc, out);
 }
 
 dit_status suite_platform_load(const char *name, suite_platform *out)

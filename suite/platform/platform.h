@@ -11,15 +11,17 @@
 
 typedef struct {
     char name[64], title[128];
-    char backend[16];       /* cpu, ref, cuda, host, cost                                                  */
-    char launcher[16];      /* mpirun, srun, smpirun, print                                                */
-    int devices;            /* cores or accelerators; "auto": cores this process may use, and of a device's
+    char backend[16];            /* cpu, ref, cuda, host, cost                                                  */
+    char launcher[16];           /* mpirun, srun, smpirun, print                                                */
+    int devices;                 /* cores or accelerators; "auto": cores this process may use, and of a device's
                                backend no limit: a case that finds too few is skipped when it is to run      */
-    int max_ranks;          /* ranks allowed although they outnumber the devices; 0: no oversubscription   */
-    int64_t memory_bytes;   /* "auto": what this machine, or its control group, has                     */
-    bool memory_per_device; /* memory_bytes is each device's; else all ranks share it                 */
-    bool on_device;         /* the backend computes on devices: ranks count them, whatever their threads */
-    bool share_devices;     /* ranks may share one, for tests                                         */
+    int max_ranks;               /* ranks allowed although they outnumber the devices; 0: no oversubscription   */
+    int64_t memory_bytes;        /* "auto": what this machine, or its control group, has                     */
+    bool memory_per_device;      /* memory_bytes is each device's; else all ranks share it                 */
+    bool on_device;              /* the backend computes on devices: ranks count them, whatever their threads */
+    bool share_devices;          /* ranks may share one, for tests                                         */
+    double link_rate_bits_per_s; /* of an emulated link between two halves of the ranks; 0: there is none */
+    double link_delay_s;         /* that it has beyond the delay of virtual interfaces                     */
 } suite_platform;
 
 /* Loads workloads/platforms/NAME.json and resolves "auto" on this machine; a simulated platform has the devices and the

@@ -90,6 +90,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
     DIT_TRY(suite_session_process_dir(run->session, one->case_id, item->process, paths->out_dir));
     paths->reference_case = find_reference(run, one, paths->reference);
     paths->oracle_case = find_oracle(run, one, paths->oracle);
+    suite_run_plan_wire(one, &paths->wire);
     *out = (suite_launch_plan){
         .engine = run->engine,
         .case_file = paths->case_file,
@@ -100,6 +101,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
         .single_copy = run->single_copy,
+        .wire = paths->wire.planned ? &paths->wire.wire : NULL,
     };
     plan_adapter(one, paths, out);
     return DIT_OK;
@@ -144,9 +146,12 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     if (!one->is_simulated) suite_run_add_contention(&w, line, &paths->contention);
     if (!one->is_simulated) suite_run_warn_of_outlier(&w, line, outcome);
     if (!one->is_simulated) suite_run_warn_of_ranks(&w, line, outcome);
+    suite_run_add_wire(&w, line, &paths->wire, one, outcome);
     tell_warnings(line, note, sizeof note);
     DIT_TRY(suite_run_finish_line(run, &w, line));
     suite_run_note_status(run, index, outcome->status);
+    if (outcome->status == DIT_OUTCOME_OK)
+        suite_precision_note(&run->precision, item->case_index, suite_record_latency_ns(outcome->record));
     result_text(outcome, one->is_simulated, result);
     const suite_progress_case told = {.status = dit_outcome_name(outcome->status),
                                       .result = result,
@@ -174,6 +179,7 @@ bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, sui
     suite_platform platform = {0};
     suite_devices devices;
     char reason[640];
+    if (suite_run_wire_refusal(run, one, outcome)) return true;
     if (!suite_backend_is_device(backend)) return lacks_engine(one, outcome);
     if (suite_platform_load(suite_case_platform(one->document, "name"), &platform) != DIT_OK) dit_error_clear();
     suite_devices_find(run->engine, backend, &devices);
@@ -218,9 +224,10 @@ dit_status suite_run_one(suite_run_state *run, int index)
     dit_status st = DIT_OK;
     suite_contention_sample before, after;
     suite_contention_take(&before);
-    bool skipped = suite_run_is_skipped(run, one, &outcome);
+    bool skipped = suite_run_is_skipped(run, one, &outcome) || !suite_run_open_wire(&paths.wire, &outcome);
     if (!skipped) st = hint_launcher(run, suite_launch_run(suite_run_launcher_of(run, one), &plan, &options, &outcome));
     suite_contention_take(&after);
+    if (!skipped) suite_run_close_wire(&paths.wire);
     if (!skipped) paths.contention = suite_contention_between(&before, &after);
     if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &paths, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
@@ -312,23 +319,32 @@ static dit_status run_simulated(run_batch *batch, int count)
 
 /* ---- all items --------------------------------------------------------------------------------------------------- */
 
+/* Planned, and not run because the case's interval is as narrow as was asked for. */
+static bool is_needless(const suite_run_state *run, int index)
+{
+    return run->status[index] == SUITE_NOT_RUN &&
+           suite_precision_is_enough(&run->precision, &run->schedule.items[index]);
+}
+
 void suite_run_fill_summary(suite_run_state *run)
 {
     const char *name = dit_json_text_or(run->schedule.workload, "name", NULL);
     suite_run_summary *summary = run->summary;
-    int done = 0;
+    int done = 0, needless = 0;
     strncpy(summary->workload, name ? name : "", sizeof summary->workload - 1);
     summary->planned = run->schedule.item_count;
     summary->dropped = cJSON_GetArraySize(run->schedule.dropped);
     memset(summary->counts, 0, sizeof summary->counts);
     summary->verdicts = 0;
     for (int i = 0; i < run->schedule.item_count; i++) {
+        needless += is_needless(run, i);
         if (run->status[i] == SUITE_NOT_RUN) continue;
         summary->counts[run->status[i]]++;
         summary->verdicts += run->status[i] == DIT_OUTCOME_OOM && case_of(run, i)->is_simulated;
         done++;
     }
-    summary->complete = done == run->schedule.item_count;
+    summary->complete = done + needless == run->schedule.item_count;
+    summary->needless = needless;
     summary->signal_number = run->signals->received;
 }
 
@@ -348,6 +364,7 @@ static dit_status run_left(suite_run_state *run, const int *left, int count, boo
         if (suite_signals_poll(run->signals)) break;
         *out_of_time = is_over_time(batch.started, batch.max_time_s);
         if (*out_of_time) break;
+        if (is_needless(run, left[i])) continue;
         if (!case_of(run, left[i])->is_simulated) {
             DIT_TRY(suite_run_one(run, left[i]));
             continue;
@@ -377,6 +394,7 @@ dit_status suite_run_items(suite_run_state *run)
     suite_progress_end(&run->progress);
     run->summary->wall_s = (double)(dit_clock_ns() - started) * 1e-9;
     suite_run_fill_summary(run);
+    if (run->summary->complete && run->summary->needless) reason = "precise";
     if (run->signals->received) reason = "interrupted";
     if (st == DIT_OK) st = suite_run_write_end(run, run->summary->complete, reason);
     return st;

@@ -200,6 +200,7 @@ dit_status suite_run_write_end(suite_run_state *run, bool complete, const char *
     cJSON *line = suite_run_start_line(&w, "end");
     dit_json_put_bool(&w, line, "complete", complete);
     dit_json_put_string(&w, line, "end_reason", reason);
+    suite_precision_put(&run->precision, &run->schedule, &w, line);
     add_now(&w, line, "ended");
     return suite_run_finish_line(run, &w, line);
 }

@@ -34,6 +34,7 @@ typedef struct {
     char workload[128];
     int planned, dropped;
     int counts[DIT_OUTCOME_COUNT]; /* newest result of each (case, process)               */
+    int needless;                  /* planned processes that the asked precision did not need */
     int verdicts;                  /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
     bool stays_behind; /* nothing could be run, so it did not become `latest`                */

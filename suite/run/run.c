@@ -113,6 +113,8 @@ static void take_history(suite_run_state *run)
         bool verdict = result && result->status == DIT_OUTCOME_OOM && one->is_simulated;
         if (!result || (run->params->retry_failed && !verdict && is_worth_retrying(result->status))) continue;
         suite_run_note_status(run, i, result->status);
+        if (result->status == DIT_OUTCOME_OK)
+            suite_precision_note(&run->precision, item->case_index, suite_history_latency_ns(result->document));
     }
 }
 

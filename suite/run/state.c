@@ -12,6 +12,7 @@ void suite_run_release(suite_run_state *run)
     suite_schedule_release(&run->schedule);
     suite_history_release(&run->history);
     suite_calibration_release(&run->calibration);
+    suite_precision_release(&run->precision);
     free(run->status);
     free(run->good_process);
     suite_scratch_close();
@@ -24,6 +25,7 @@ dit_status suite_run_init(suite_run_state *run, const suite_run_params *params, 
     *run = (suite_run_state){.params = params, .signals = signals, .summary = summary, .session = &summary->session};
     DIT_TRY(suite_launcher_find(params->launcher ? params->launcher : "mpirun", &run->launcher));
     run->cores = suite_launch_cores();
+    suite_wire_sweep();
     return DIT_OK;
 }
 
@@ -70,7 +72,7 @@ dit_status suite_run_make_tables(suite_run_state *run)
     if (!run->status || !run->good_process) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
     for (int i = 0; i < run->schedule.item_count; i++) run->status[i] = SUITE_NOT_RUN;
     for (int i = 0; i < run->schedule.case_count; i++) run->good_process[i] = SUITE_NOT_RUN;
-    return DIT_OK;
+    return suite_precision_init(&run->schedule, &run->precision);
 }
 
 void suite_run_note_status(suite_run_state *run, int index, dit_outcome status)

@@ -7,6 +7,7 @@
 #include "suite/machine/contention.h"
 #include "suite/platform/calibration.h"
 #include "suite/run/params.h"
+#include "suite/run/precision.h"
 #include "suite/session/history.h"
 #include "suite/session/schedule.h"
 
@@ -28,8 +29,17 @@ typedef struct {
     int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
     int cores;
     bool single_copy;
+    suite_precision precision;
     suite_progress progress;
 } suite_run_state;
+
+/* The emulated link of one launch, if there is one. */
+typedef struct {
+    bool planned, known; /* known: it answered after the launch, too */
+    suite_wire wire;
+    suite_wire_rate before, after;
+    int64_t sent_before[SUITE_WIRE_ENDS], sent[SUITE_WIRE_ENDS]; /* sent: during the launch */
+} suite_run_wire;
 
 /* Paths of one item's launch. */
 typedef struct {
@@ -37,6 +47,7 @@ typedef struct {
     suite_adapter adapter;                          /* of a case of an external engine */
     const suite_case *reference_case, *oracle_case; /* NULL: none */
     suite_contention contention;                    /* while it ran; unknown of a simulation */
+    suite_run_wire wire;
 } suite_run_paths;
 
 /* ---- state.c: before anything runs ------------------------------------------------------------------------------- */
@@ -98,6 +109,20 @@ void suite_run_fill_summary(suite_run_state *run);
 dit_status suite_run_one(suite_run_state *run, int index);
 /* Runs the items that are not done yet: measured items one after the other, simulated ones several at a time. */
 dit_status suite_run_items(suite_run_state *run);
+
+/* ---- wires.c: emulated links ------------------------------------------------------------------------------------- */
+
+/* Names the link that the case's platform emulates between two ranks or more; makes nothing. */
+void suite_run_plan_wire(const suite_case *one, suite_run_wire *out);
+/* Skips a case that needs a link where the launcher cannot use one. */
+bool suite_run_wire_refusal(const suite_run_state *run, const suite_case *one, suite_outcome *outcome);
+/* Makes and probes what is planned. False, and the outcome says why the case is skipped, where this machine cannot. */
+bool suite_run_open_wire(suite_run_wire *wire, suite_outcome *outcome);
+/* Reads the bytes that crossed, probes again, and removes it. */
+void suite_run_close_wire(suite_run_wire *wire);
+/* Adds "link": shaping, both probes, bytes that crossed and bytes that ranks counted; warns where they disagree. */
+void suite_run_add_wire(dit_json_writer *w, cJSON *line, const suite_run_wire *wire, const suite_case *one,
+                        const suite_outcome *outcome);
 
 /* ---- preview.c: commands only ------------------------------------------------------------------------------------ */
 

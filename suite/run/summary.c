@@ -43,6 +43,7 @@ void suite_run_summary_put(dit_json_writer *w, cJSON *list, const suite_run_summ
         done += summary->counts[i];
     }
     dit_json_put_number(w, document, "done", done);
+    if (summary->needless) dit_json_put_int(w, document, "needless", summary->needless);
     dit_json_put_number(w, document, "dropped", summary->dropped);
     dit_json_put_bool(w, document, "complete", summary->complete);
     if (!summary->complete) dit_json_put_string(w, document, "resume", summary->session.dir);
@@ -72,6 +73,7 @@ static void print_counts(const suite_run_summary *summary)
                    suite_colour_end(stdout, word));
     }
     suite_progress_duration(summary->wall_s, took);
+    if (summary->needless) printf(", %d not needed for the precision", summary->needless);
     if (summary->wall_s > 0) printf(", in %s", took);
     if (summary->dropped) printf("; %d cell%s dropped", summary->dropped, suite_plural(summary->dropped));
     printf("\n");

@@ -64,7 +64,8 @@ dit_status suite_history_visit(void *context, int line, const dit_json *document
     if (strcmp(kind, "end") == 0) {
         const char *ended = dit_json_text_or(document->root, "ended", NULL);
         history->complete = dit_json_is_true(document->root, "complete");
-        history->decided = strcmp(dit_json_text_or(document->root, "end_reason", ""), "decided") == 0;
+        const char *reason = dit_json_text_or(document->root, "end_reason", "");
+        history->decided = strcmp(reason, "decided") == 0 || strcmp(reason, "precise") == 0;
         snprintf(history->ended, sizeof history->ended, "%s", ended ? ended : "");
     }
     return DIT_OK; /* kinds of later versions are kept and not understood */

@@ -510,6 +510,7 @@ static const char values_query[] =
     "SELECT r.case_id, c.label, c.tags, r.context, r.simulated, s.name, s.started, s.commit_id, s.version, r.%s"
     " FROM results r JOIN sessions s ON s.name = r.session JOIN cases c ON c.case_id = r.case_id"
     " WHERE r.superseded = 0 AND r.status = 'ok' AND r.%s IS NOT NULL AND s.started >= ?"
+    " AND s.evidence IS NOT '" DIT_EVIDENCE_FAKE "'" /* nobody's numbers make a history */
     " ORDER BY r.case_id, r.context, s.started, s.name, r.process";
 
 dit_status suite_index_values(suite_index *index, report_metric metric, const char *since,

@@ -74,7 +74,9 @@ static int plan_block(const suite_workload *workload, int block, int *indices, s
 
 dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count)
 {
-    size_t cases = (size_t)workload->case_count, runs = cases * (size_t)workload->processes;
+    int blocks = workload->processes;
+    if (workload->until > 0 && workload->most_processes > blocks) blocks = workload->most_processes;
+    size_t cases = (size_t)workload->case_count, runs = cases * (size_t)blocks;
     int *indices = malloc((cases + 1) * sizeof *indices), order = 0;
     *items = malloc((runs + 1) * sizeof **items);
     *count = 0;
@@ -84,8 +86,7 @@ dit_status suite_plan(const suite_workload *workload, suite_run_item **items, in
         *items = NULL;
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory to plan %zu runs", runs);
     }
-    for (int block = 0; block < workload->processes; block++)
-        order = plan_block(workload, block, indices, *items, order);
+    for (int block = 0; block < blocks; block++) order = plan_block(workload, block, indices, *items, order);
     *count = order;
     free(indices);
     return DIT_OK;

@@ -73,6 +73,11 @@ static dit_status describe_workload(const suite_workload *workload, suite_schedu
     suite_text_put(&w, out->workload, "parameters", workload->parameters);
     suite_text_put(&w, out->workload, "notes_for", workload->notes_for);
     dit_json_put_int(&w, out->workload, "seed", (int64_t)(workload->plan_seed & ((UINT64_C(1) << 53) - 1)));
+    if (workload->until > 0) {
+        cJSON *repeat = dit_json_put_object(&w, out->workload, "repeat");
+        dit_json_put_number(&w, repeat, "until", workload->until);
+        dit_json_put_int(&w, repeat, "least", workload->processes);
+    }
     dit_json_put_copy(&w, out->workload, "set", workload->settings);
     dit_json_put_copy(&w, out->workload, "plots", workload->plots);
     dit_json_put_copy(&w, out->workload, "expect", workload->expect);

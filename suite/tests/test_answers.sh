@@ -60,6 +60,14 @@ says 0 history history
 says 0 pack pack --output packed.tar
 says 2 error pack nothing
 says 0 unpack unpack packed.tar --dry-run
+says 0 export export --format csv
+says 2 error export --format nothing
+printf '{"schema":"ditbench.external/1","engine":{"name":"a","version":"1"},"hardware":{},"runs":[{"tags":{"world_size":1},"processes":[{"latency_s":[1]}]}]}' >other.json
+says 0 import import other.json --format external --dry-run
+says 2 error import tiny.json --format external
+echo none >page.text
+says 0 claims claims page.text
+says 4 error claims nothing.text
 says 2 error unpack nothing
 says 2 error history nothing
 says 2 error run

@@ -34,6 +34,11 @@ gates() {
         --update --reason test
 }
 ok "gate writes no baseline of it" gates
+no_history() { # beside the sessions of other people
+    DITBENCH_RESULTS=$work/own exits 0 sh -c "DITBENCH_FAKE='{}' '$ditbench' run '$work/tiny.json' -q --engine '$fake_engine' --filter 'world_size == 1'" >"$work/out" 2>&1 || return 1
+    ! DITBENCH_RESULTS=$work/own "$ditbench" history 2>&1 | grep 'pixart'
+}
+ok "history leaves it out" no_history
 ok "no baseline is there" test ! -e "$work/base.json"
 two_builds() { # OLD NEW OPTION...: ab of two engines that are told how to behave
     local side

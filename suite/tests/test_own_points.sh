@@ -19,7 +19,7 @@ cat >"$work/mine.json" <<'EOF'
   "plots": [{"id": "latency", "kind": "latency", "title": "t", "x": "world_size", "series": "method", "panel": "resolution"}]
 }
 EOF
-! "$ditbench" validate "$work/mine.json" >"$work/out" 2>&1 && grep -q '/published/0/file: no file of published points' "$work/out"
+! "$ditbench" validate "$work/mine.json" >"$work/out" 2>&1 && grep -q '/published/0/file: there is no file of published points' "$work/out"
 report $? "validate misses a file of points that is not there, with its place"
 
 point='"model": "FLUX.1-dev", "resolution": "1024x1024", "steps": 28, "interconnect": "PCIe within node, Ethernet between nodes",

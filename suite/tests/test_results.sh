@@ -19,6 +19,46 @@ ends_with_results() {
 }
 ok "a run ends with the fastest case and the next command" ends_with_results
 
+# Warming up goes on until two runs are alike, and the record says why it ended.
+warms_up() {
+    "$ditbench" run tiny.json --set measure.warmup_most=9 --processes 1 --output "$work/warm" -q >out 2>err || { cat err; return 1; }
+    python3 - "$work/warm/journal.jsonl" <<'P'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+for r in (line["record"]["samples"] for line in lines if line["kind"] == "result"):
+    runs, end = r["warmup_ns"], r["warmup_end"]
+    assert 2 <= len(runs) <= 9 and end in ("steady", "limit"), r
+    assert end == "steady" or len(runs) == 9, r
+P
+    grep -q '"schema":"ditbench.journal/1"' "$work/warm/journal.jsonl" && exits 0 "$ditbench" verify "$work/warm"
+}
+ok "an open-ended warm-up ends on evidence" warms_up
+
+# Processes until the interval is narrow, or as many as are allowed.
+until_precise() {
+    "$ditbench" run tiny.json --set repeat.until=0.9 --set repeat.most=8 --output "$work/precise" -q >out 2>err || { cat err; return 1; }
+    python3 - "$work/precise/journal.jsonl" <<'P' || return 1
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+end, runs = lines[-1], {}
+for line in lines:
+    if line["kind"] == "result":
+        runs[line["case_id"]] = runs.get(line["case_id"], 0) + 1
+for case in end["stop"]["cases"]:
+    narrow = case["interval"] <= 0.9
+    assert case["n"] == runs[case["case_id"]] and 6 <= case["n"] <= 8, case
+    assert case["reason"] == ("precision" if narrow else "count") and (narrow or case["n"] == 8), case
+assert end["complete"] and end["end_reason"] == ("precise" if sum(runs.values()) < 24 else "finished"), end
+P
+    exits 0 "$ditbench" verify "$work/precise" && "$ditbench" resume "$work/precise" 2>&1 | grep -q 'nothing to do'
+}
+ok "a case runs until its interval is as narrow as was asked" until_precise
+until_most() {
+    "$ditbench" run tiny.json --set repeat.until=0.000001 --set repeat.most=7 --filter 'world_size == 1' --output "$work/most" -q >out 2>err || { cat err; return 1; }
+    tail -n 1 "$work/most/journal.jsonl" | grep -q '"end_reason":"finished".*"n":7,"reason":"count"' || { tail -n 1 "$work/most/journal.jsonl"; return 1; }
+}
+ok "and no more often than is allowed" until_most
+
 # The table: sorted, one unit a column, as wide as the reader.
 table_is_sorted() {
     "$ditbench" show >out || return 1

@@ -73,11 +73,11 @@ static void print_head(const suite_session *session, const suite_history *histor
     const char *word = history->complete ? "" : suite_journal_locked(session->journal) ? "running" : "unfinished";
     printf("session  %s%s%s%s%s%s\n", session->dir, *word ? "  (" : "", suite_colour_start(stdout, word), word,
            suite_colour_end(stdout, word), *word ? ")" : "");
-    printf("workload %s  %s\n", dit_json_text_or(history->session, "workload/name", ""),
-           dit_json_text_or(history->session, "workload/title", ""));
+    printf("workload %s  %s\n", dit_json_text_or(dit_json_member(history->session, "workload"), "name", ""),
+           dit_json_text_or(dit_json_member(history->session, "workload"), "title", ""));
     printf("started  %s on %s, version %s\n", dit_json_text_or(history->session, "started", ""),
-           dit_json_text_or(history->session, "hardware/cpu", ""),
-           dit_json_text_or(history->session, "suite/version", ""));
+           dit_json_text_or(dit_json_member(history->session, "hardware"), "cpu", ""),
+           dit_json_text_or(dit_json_member(history->session, "suite"), "version", ""));
     print_software(history);
 }
 
@@ -149,10 +149,10 @@ static void print_process(const suite_history_result *result)
         report_format(process_rows[i].unit, item->valuedouble * process_rows[i].factor, text);
         printf("  %-26s %s\n", process_rows[i].title, text);
     }
-    const char *code = dit_json_text_or(result->document, "error/code", "");
+    const char *code = dit_json_text_or(dit_json_member(result->document, "error"), "code", "");
     if (*code)
-        printf("  %s: %s\n%s\n", code, dit_json_text_or(result->document, "error/message", ""),
-               dit_json_text_or(result->document, "error/log", ""));
+        printf("  %s: %s\n%s\n", code, dit_json_text_or(dit_json_member(result->document, "error"), "message", ""),
+               dit_json_text_or(dit_json_member(result->document, "error"), "log", ""));
 }
 
 static bool matches(const suite_history_result *result, const char *case_prefix)

@@ -20,6 +20,9 @@
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(pack, "put a session into one file, with checksums")                                                             \
     X(unpack, "check a packed session and restore it")                                                                 \
+    X(export, "write a session in the format of another tool")                                                         \
+    X(import, "make a session of results that another program left")                                                   \
+    X(claims, "check the numbers that a page quotes from results")                                                     \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")                                              \

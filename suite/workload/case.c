@@ -29,6 +29,15 @@ static void put_virtual_measure(dit_json_writer *w, const suite_matrix *matrix, 
     if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
 }
 
+/* The link between the halves of the ranks, where the platform emulates one: another link makes another case. */
+static void put_link(dit_json_writer *w, const suite_platform *platform, cJSON *part)
+{
+    if (platform->link_rate_bits_per_s <= 0) return;
+    cJSON *link = dit_json_put_object(w, part, "link");
+    dit_json_put_number(w, link, "rate_bits_per_s", platform->link_rate_bits_per_s);
+    dit_json_put_number(w, link, "delay_s", platform->link_delay_s);
+}
+
 static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
     cJSON *part = dit_json_put_object(w, document, "platform");
@@ -39,11 +48,13 @@ static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *docu
     if (cell->simulated || cell->platform->on_device) dit_json_put_string(w, part, "element", cell->element);
     if (cell->fp8_linear) dit_json_put_bool(w, part, "fp8_linear", true);
     if (cell->no_graphs) dit_json_put_bool(w, part, "graphs", false);
+    put_link(w, cell->platform, part);
 }
 
 static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const suite_cell *cell, cJSON *measure)
 {
     dit_json_put_int(w, measure, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs);
+    if (matrix->warmup_most && !cell->emulates) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
     dit_json_put_int(w, measure, "iterations", cell->emulates ? 1 : matrix->iterations);
     if (matrix->trace && !cell->emulates) dit_json_put_bool(w, measure, "trace", true);
 }

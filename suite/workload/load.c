@@ -37,26 +37,35 @@ static dit_status read_head(suite_workload *workload)
     return DIT_OK;
 }
 
+enum { USUAL_MOST = 20 }; /* processes of a case whose interval stays wide */
+
 static dit_status read_repeat(suite_workload *workload)
 {
-    static const char *const keys[] = {"processes", "seed", NULL};
+    static const char *const keys[] = {"processes", "until", "most", "seed", NULL};
     const dit_json *doc = &workload->source;
     const cJSON *repeat = NULL;
-    int64_t processes = 3, seed = 1;
+    int64_t processes = 3, most = 0, seed = 1;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "repeat", &repeat));
     if (repeat) {
         DIT_TRY(suite_only_keys(doc, repeat, "/repeat", keys));
         DIT_TRY(dit_json_optional_int(doc, repeat, "/repeat", "processes", 1, 1000, &processes));
+        DIT_TRY(dit_json_optional_number(doc, repeat, "/repeat", "until", 1e-6, 1, &workload->until));
+        DIT_TRY(dit_json_optional_int(doc, repeat, "/repeat", "most", 6, 1000, &most));
+        if (most && !(workload->until > 0))
+            return dit_json_fail(doc, "/repeat/most", DIT_ERR_JSON_VALUE,
+                                 "most means something beside until only: processes are as many as it says");
         DIT_TRY(dit_json_optional_int(doc, repeat, "/repeat", "seed", 0, INT64_C(9007199254740991), &seed));
     }
     workload->processes = (int)processes;
+    workload->most_processes = most ? (int)most : USUAL_MOST;
     workload->plan_seed = (uint64_t)seed;
     return DIT_OK;
 }
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", "waits", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",
+                                       "trace",       "scope",       "waits",      NULL};
     static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -69,6 +78,7 @@ static dit_status read_measure(suite_workload *workload)
     if (!measure) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
+    DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_most", 2, 1000, &matrix->warmup_most));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));

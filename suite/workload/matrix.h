@@ -47,8 +47,9 @@ typedef struct suite_matrix {
     const struct suite_program *program; /* programs/program.h */
     const cJSON *exclude, *constraints;  /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
-    bool trace; /* one more run of every case, recorded */
-    bool waits; /* simulated: the host waits for the device after every forward of a layer */
+    int64_t warmup_most; /* 0: a fixed number of warm-up runs */
+    bool trace;          /* one more run of every case, recorded */
+    bool waits;          /* simulated: the host waits for the device after every forward of a layer */
     const char
         *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
     suite_model_value *models;

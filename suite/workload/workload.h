@@ -48,6 +48,9 @@ typedef struct {
     int dropped_count;
     int merged_count;            /* cells that resolved to a case another cell had already given */
     int processes;               /* repeat.processes: fresh process groups per case */
+    double until;                /* repeat.until: more of them until half of the interval of the median is at most this
+                                    share of it; 0: no more                         */
+    int most_processes;          /* repeat.most: with until, at most so many        */
     uint64_t plan_seed;          /* repeat.seed */
     cJSON *settings;             /* what --set laid over the file, {"num_inference_steps": 50}; NULL: nothing */
     const cJSON *plots, *expect; /* inside source; NULL when absent */

@@ -1,0 +1,39 @@
+#include "suite/export/export.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const suite_export_format *const formats[] = {
+    &suite_export_junit, &suite_export_google_benchmark, &suite_export_bmf,    &suite_export_openmetrics,
+    &suite_export_csv,   &suite_export_markdown,         &suite_export_github, NULL};
+
+const suite_export_format *const *suite_export_formats(void)
+{
+    return formats;
+}
+
+const suite_export_format *suite_export_find(const char *name)
+{
+    for (int i = 0; formats[i]; i++)
+        if (strcmp(formats[i]->name, name) == 0) return formats[i];
+    return NULL;
+}
+
+void suite_export_case_name(const report_case *kase, char out[SUITE_EXPORT_NAME])
+{
+    snprintf(out, SUITE_EXPORT_NAME, "%s%s", report_case_is_simulated(kase) ? "simulated/" : "", kase->label);
+}
+
+bool suite_export_has(const report_case *kase, report_metric metric)
+{
+    return kase->metric[metric].n > 0 && !report_metric_get(metric)->comparison;
+}
+
+void suite_export_failure(const report_case *kase, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (kase->status == DIT_OUTCOME_OK) return;
+    const char *code = kase->failure.code, *why = kase->failure.message;
+    snprintf(out, size, "%s%s%s", code && *code ? code : dit_outcome_name(kase->status), why && *why ? ": " : "",
+             why ? why : "");
+}
