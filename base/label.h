@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* The parts of a label in the order they are written: below DIT_GROUP_COUNT the axis at that label_place, then these. */
+/* The parts of a label in the order they are written: below DIT_GROUP_COUNT the axis at that label_place, then these.
+ */
 typedef enum {
     DIT_LABEL_STAGES = DIT_GROUP_COUNT,
     DIT_LABEL_BANDS,
@@ -28,8 +29,8 @@ dit_label_info dit_label_get(int part);
 
 /* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
-/* The inverse: sets the degrees that "pp2 u2" names, and the patch method of "patch4 naive-patch"; the rest of `out` stays.
- * Errors: DIT_ERR_USAGE naming the word that is neither. */
+/* The inverse: sets the degrees that "pp2 u2" names, and the patch method of "patch4 naive-patch"; the rest of `out`
+ * stays. Errors: DIT_ERR_USAGE naming the word that is neither. */
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out);
 
 /* The method that a mesh amounts to: "cfg+ulysses", "single" for one rank. */

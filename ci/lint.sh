@@ -29,9 +29,9 @@ check_shellcheck() { git ls-files -- '*.sh' .ci/run | xargs shellcheck --severit
 
 check_format() { sources | xargs clang-format --dry-run --Werror; }
 
-# clang-format cannot break a long string or comment.
+# clang-format cannot break a long string or comment. The rows of a table, X(...), are as long as they are.
 check_lines() {
-    ! sources | xargs awk 'length($0) > 120 { printf "%s:%d: %d columns\n", FILENAME, FNR, length($0) }' | grep .
+    ! sources | xargs LC_ALL=C awk '{ text = $0; gsub(/[\200-\277]/, "", text) } length(text) > 120 && !/^    X\(/ { printf "%s:%d: %d columns\n", FILENAME, FNR, length(text) }' | grep .
 }
 
 # What comments say must be readable and must exist: ci/comments.sh has the rules.

@@ -26,8 +26,8 @@ typedef struct {
 
 enum { REPORT_FOREST_MOST = 60 };
 
-/* Writes FOLDER/ID.svg, ID.png and the formats of the style, with ID.dat and ID.gp. Of more than REPORT_FOREST_MOST rows
- * those furthest from 1 are drawn, and the title says so. Errors: DIT_ERR_IO, DIT_ERR_MEMORY; DIT_ERR_ENVIRONMENT
+/* Writes FOLDER/ID.svg, ID.png and the formats of the style, with ID.dat and ID.gp. Of more than REPORT_FOREST_MOST
+ * rows those furthest from 1 are drawn, and the title says so. Errors: DIT_ERR_IO, DIT_ERR_MEMORY; DIT_ERR_ENVIRONMENT
  * without gnuplot. */
 dit_status report_forest_draw(const report_forest *forest, const char *folder, const char *id);
 

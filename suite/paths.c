@@ -51,7 +51,7 @@ dit_status suite_path_remove(const char *path)
     return DIT_OK;
 }
 
-/* ---- where things are ---------------------------------------------------------------------------------------------- */
+/* ---- where things are -------------------------------------------------------------------------------------------- */
 
 dit_status suite_session_root(char out[SUITE_PATH])
 {

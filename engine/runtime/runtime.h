@@ -129,8 +129,8 @@ static inline int64_t dit_runtime_trace_begin(dit_runtime *rt)
 }
 void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began);
 
-/* Runs a statement as block `index` (from 0) of the transformer, for trace and position. A statement that returns leaves
- * the position in the block, as DIT_TIMED leaves the phase. */
+/* Runs a statement as block `index` (from 0) of the transformer, for trace and position. A statement that returns
+ * leaves the position in the block, as DIT_TIMED leaves the phase. */
 #define DIT_LAYER(rt, index, ...)                                                                                      \
     do {                                                                                                               \
         int64_t layer_began_ = dit_runtime_trace_begin(rt);                                                            \

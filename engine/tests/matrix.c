@@ -3,7 +3,8 @@
  *   matrix --models FILE --methods FILE --overrides FILE --variants N [--most-ranks N] --resolution WxH write
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
  *       program denoise on 2, 4 or 8 ranks, N at most (8) or the least that it takes; approximate ones with the first
- *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json`, exact.json.
+ *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json` and
+ *       exact.json.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
  *           [--method NAME,...] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a

@@ -1,4 +1,5 @@
-/* What operators and messages cost a simulated rank, without SimGrid: a clock and a table of links answer in its place. */
+/* What operators and messages cost a simulated rank, without SimGrid: a clock and a table of links answer in its place.
+ */
 #include "engine/sim/sim.h"
 
 #include "base/clock.h"

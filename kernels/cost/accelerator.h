@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* Types that a file may state a peak for: key, and the bytes of an element; 0: the cost model does not compute in it. */
+/* Types that a file may state a peak for: key, and the bytes of an element; 0: the cost model does not compute in it.
+ */
 #define DIT_ACCELERATOR_TYPE_LIST(X)                                                                                   \
     X(FP32, "fp32", 4)                                                                                                 \
     X(TF32, "tf32", 0)                                                                                                 \

@@ -1,5 +1,5 @@
-/* What makes the session's numbers doubtful, before anybody reads them: warnings of the run, with the cases that they are
- * about. */
+/* What makes the session's numbers doubtful, before anybody reads them: warnings of the run, with the cases that they
+ * are about. */
 #include "base/json.h"
 #include "reports/page/html.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- giving back --------------------------------------------------------------------------------------------------- */
+/* ---- giving back ------------------------------------------------------------------------------------------------- */
 
 void report_traffic_release(report_case *kase)
 {
@@ -95,7 +95,7 @@ void report_table_release(report_table *table)
     *table = (report_table){0};
 }
 
-/* ---- questions ----------------------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char *pointer)
 {

@@ -1,4 +1,5 @@
-/* What figures are made of: colours that can be told apart, words that cover nothing, rows of panels, sizes on paper. */
+/* What figures are made of: colours that can be told apart, words that cover nothing, rows of panels, sizes on paper.
+ */
 #include "base/method.h"
 #include "base/words.h"
 #include "reports/draw/canvas.h"

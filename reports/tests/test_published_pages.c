@@ -1,5 +1,5 @@
-/* Published points on pages: they look different from measured and simulated ones in figures and tables, and their words
- * stay text. */
+/* Published points on pages: they look different from measured and simulated ones in figures and tables, and their
+ * words stay text. */
 #include "reports/draw/gnuplot.h"
 #include "reports/report.h"
 

@@ -112,8 +112,10 @@ static void the_page_begins_with_its_figures(void **state)
     const char *at = page;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const char *next = strstr(at, order[i]);
-        if (!next) fail_msg("%s does not follow", order[i]);
-        at = next;
+        if (!next)
+            fail_msg("%s does not follow", order[i]);
+        else
+            at = next;
     }
     assert_null(strstr(page, "filter:invert"));
     assert_contains(page, "<picture><source media=\"(max-width:700px)\" srcset=\"data:image/svg+xml;base64,");

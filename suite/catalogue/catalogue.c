@@ -245,7 +245,7 @@ dit_status suite_workload_find(const char *name, char *path, size_t size)
     return find_by_last_part(root, name, path, size);
 }
 
-/* ---- one file ----------------------------------------------------------------------------------------------------- */
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 dit_status suite_catalogue_schema(const dit_json *doc, const char *wanted)
 {

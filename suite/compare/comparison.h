@@ -56,8 +56,8 @@ typedef struct {
     int exact_count; /* numbers that were compared as they are */
 } suite_comparison;
 
-/* Compares. Errors: DIT_ERR_NO_MATCH when no case stands on both sides (the hint names tags in which they differ) or the
- * filter keeps none; DIT_ERR_EXPRESSION; DIT_ERR_MEMORY. */
+/* Compares. Errors: DIT_ERR_NO_MATCH when no case stands on both sides (the hint names tags in which they differ) or
+ * the filter keeps none; DIT_ERR_EXPRESSION; DIT_ERR_MEMORY. */
 dit_status suite_comparison_make(const suite_side *old, const suite_side *now, const suite_comparison_params *params,
                                  suite_comparison *out);
 void suite_comparison_release(suite_comparison *comparison);

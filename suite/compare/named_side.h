@@ -1,7 +1,7 @@
 /* Named side: finds what a person names as one side of a comparison.
  *
- * A side is named by a session (folder, journal, name, unique beginning, "latest"), by a baseline file, or by the commit
- * of a build: the newest whole session under results/local that was run with it.
+ * A side is named by a session (folder, journal, name, unique beginning, "latest"), by a baseline file, or by the
+ * commit of a build: the newest whole session under results/local that was run with it.
  */
 #ifndef DIT_SUITE_COMPARE_NAMED_SIDE_H
 #define DIT_SUITE_COMPARE_NAMED_SIDE_H

@@ -1,5 +1,5 @@
-/* Google Benchmark JSON: a process of a case is a repetition of a benchmark, so that compare.py can test samples. There is
- * no processor time; cpu_time repeats real_time, because compare.py insists on one. */
+/* Google Benchmark JSON: a process of a case is a repetition of a benchmark, so that compare.py can test samples. There
+ * is no processor time; cpu_time repeats real_time, because compare.py insists on one. */
 #include "suite/export/export.h"
 
 #include "base/json_writer.h"

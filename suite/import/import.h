@@ -1,7 +1,7 @@
 /* Import: results that another program left, as a session: shown, reported, exported and verified like our own.
  *
- * A format is one file of this folder, and one row of the list in import.c. Evidence is `measured`, by an engine that is
- * not ours: every case has the tag `engine`, and the session's first line names format, file and digest of the file.
+ * A format is one file of this folder, and one row of the list in import.c. Evidence is `measured`, by an engine that
+ * is not ours: every case has the tag `engine`, and the session's first line names format, file and digest of the file.
  */
 #ifndef DIT_SUITE_IMPORT_IMPORT_H
 #define DIT_SUITE_IMPORT_IMPORT_H

@@ -28,7 +28,7 @@ static dit_status no_memory(void)
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an imported session");
 }
 
-/* ---- the session beside --------------------------------------------------------------------------------------------- */
+/* ---- the session beside ------------------------------------------------------------------------------------------ */
 
 static dit_status take_line(void *context, int line, const dit_json *document)
 {

@@ -1,5 +1,5 @@
-/* nccl-tests: what its programs write with -J FILE. Each size is a case of its own, out of place and in place; the time is
- * that of one operation in microseconds, of each iteration where -I was given. The environment in the file may hold
+/* nccl-tests: what its programs write with -J FILE. Each size is a case of its own, out of place and in place; the time
+ * is that of one operation in microseconds, of each iteration where -I was given. The environment in the file may hold
  * secrets, so only NCCL_ variables are kept. */
 #include "suite/import/import.h"
 

@@ -22,8 +22,8 @@ bool suite_wire_shape_of(const cJSON *document, suite_wire_shape *out)
     return out->rate_bits_per_s > 0;
 }
 
-/* The bucket holds what a big segment needs, or a millisecond of the rate; the queue 20 ms. A bucket much larger would let
- * short messages pass unshaped. */
+/* The bucket holds what a big segment needs, or a millisecond of the rate; the queue 20 ms. A bucket much larger would
+ * let short messages pass unshaped. */
 static void write_shaping(const suite_wire_shape *shape, char out[160])
 {
     double burst_bytes = shape->rate_bits_per_s / 8 * 1e-3;

@@ -2,8 +2,8 @@
  *
  * The kernel's token bucket (tc tbf) shapes each direction by itself to the rate; a delay needs its netem. Ranks that
  * run in different namespaces and speak TCP have no other way to each other. The names of the namespaces hold who owns
- * them: ditbench.<pid>.<start time>.<0 or 1>; the owner removes them, and the next harness removes those of dead owners.
- * Needs root, `ip` and `tc`.
+ * them: ditbench.<pid>.<start time>.<0 or 1>; the owner removes them, and the next harness removes those of dead
+ * owners. Needs root, `ip` and `tc`.
  */
 #ifndef DIT_SUITE_LAUNCH_WIRE_H
 #define DIT_SUITE_LAUNCH_WIRE_H

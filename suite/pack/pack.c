@@ -58,7 +58,7 @@ static dit_status add_member(pack_list *list, const char *name, const char *path
     return suite_path(member->path, "%s", path);
 }
 
-/* ---- which files -------------------------------------------------------------------------------------------------- */
+/* ---- which files ------------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -131,7 +131,7 @@ static dit_status list_files(pack_list *list, const cJSON *session, const dit_bu
     return DIT_OK;
 }
 
-/* ---- what a reader needs to know ------------------------------------------------------------------------------------ */
+/* ---- what a reader needs to know --------------------------------------------------------------------------------- */
 
 static void put_fact(dit_buffer *out, const char *name, const cJSON *object, const char *key)
 {

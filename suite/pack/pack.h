@@ -19,12 +19,12 @@ typedef struct {
 } suite_pack_summary;
 
 /* Packs a session into `path`, which gets its name once the archive is whole. Tensor files are left out unless
- * `latents`. Errors: DIT_ERR_USAGE while a run holds the session; DIT_ERR_IO; DIT_ERR_UNSUPPORTED for a name or size that
- * does not fit; DIT_ERR_MEMORY. */
+ * `latents`. Errors: DIT_ERR_USAGE while a run holds the session; DIT_ERR_IO; DIT_ERR_UNSUPPORTED for a name or size
+ * that does not fit; DIT_ERR_MEMORY. */
 dit_status suite_pack(const suite_session *session, const char *path, bool latents, suite_pack_summary *out);
 
-/* Reads an archive and checks every byte of it. Unless `folder` is NULL, the session is restored into it (which must not
- * exist) once all was sound; a folder that exists only while reading is removed. `name` gets the session's name.
+/* Reads an archive and checks every byte of it. Unless `folder` is NULL, the session is restored into it (which must
+ * not exist) once all was sound; a folder that exists only while reading is removed. `name` gets the session's name.
  * Errors: DIT_ERR_INTEGRITY with the member that was changed; DIT_ERR_USAGE when the folder exists; DIT_ERR_IO. */
 dit_status suite_unpack(const char *path, const char *folder, char name[SUITE_SESSION_NAME], suite_pack_summary *out);
 /* Reads only the session's name, from the first header. Errors: as above. */

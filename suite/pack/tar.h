@@ -1,8 +1,8 @@
 /* Tar: the one form of ustar archive that `ditbench pack` writes and `ditbench unpack` accepts.
  *
  * Of each member only name and size are free; owner, mode and time are fixed. So equal contents give equal bytes, and a
- * header that is not what we would have written is refused: links, devices, absolute paths and ".." cannot even be said.
- * That is why these are a hundred lines of our own and not libarchive, which reads far more than belongs here.
+ * header that is not what we would have written is refused: links, devices, absolute paths and ".." cannot even be
+ * said. That is why these are a hundred lines of our own and not libarchive, which reads far more than belongs here.
  */
 #ifndef DIT_SUITE_PACK_TAR_H
 #define DIT_SUITE_PACK_TAR_H

@@ -3,8 +3,8 @@
  *     <!-- ditbench: SOURCE; CASE; METRIC; FORMAT -->1.23 s<!-- / -->
  *
  * SOURCE is a session, a baseline file, a packed session or a commit; CASE a label or the beginning of a case id.
- * FORMAT is a pattern such as "0.00 ms", "0 MB", "0.0 %", "0.00x": the zeros behind the point are its decimals, and what
- * follows is the unit. Without FORMAT the number is written as reports write it. Comments inside code are none.
+ * FORMAT is a pattern such as "0.00 ms", "0 MB", "0.0 %", "0.00x": the zeros behind the point are its decimals, and
+ * what follows is the unit. Without FORMAT the number is written as reports write it. Comments inside code are none.
  */
 #ifndef DIT_SUITE_QUOTES_QUOTES_H
 #define DIT_SUITE_QUOTES_QUOTES_H
@@ -27,12 +27,12 @@ typedef struct {
 
 /* Whether the page says what the source says. */
 bool suite_quote_is_stale(const suite_quote *quote);
-/* Checks all quotes of `text`, and puts the page with right numbers into `page`. A quote that cannot be read or looked up
- * stays as it is and has a status. Errors: DIT_ERR_MEMORY. */
+/* Checks all quotes of `text`, and puts the page with right numbers into `page`. A quote that cannot be read or looked
+ * up stays as it is and has a status. Errors: DIT_ERR_MEMORY. */
 dit_status suite_quotes_check(const char *text, suite_quoted_sources *sources, suite_quotes *out, dit_buffer *page);
 void suite_quotes_release(suite_quotes *quotes);
-/* Writes a value as `format` says; "" is as reports write it. Errors: DIT_ERR_USAGE for a pattern that is none or a unit
- * that the metric does not have. */
+/* Writes a value as `format` says; "" is as reports write it. Errors: DIT_ERR_USAGE for a pattern that is none or a
+ * unit that the metric does not have. */
 dit_status suite_quote_format(const char *format, report_unit unit, double value, char out[128]);
 
 #endif

@@ -1,7 +1,7 @@
 /* Pairs: two runs of one workload, side by side, for `ditbench ab`.
  *
- * The runs differ in their engine or in their settings. Each is a session of its own; a pair is one process of a case of
- * the one and the corresponding process of the other, back to back on the same cores, in a random order, so that a
+ * The runs differ in their engine or in their settings. Each is a session of its own; a pair is one process of a case
+ * of the one and the corresponding process of the other, back to back on the same cores, in a random order, so that a
  * drift of the machine moves both.
  */
 #ifndef DIT_SUITE_RUN_PAIRS_H

@@ -1,8 +1,8 @@
 /* Precision: when a case has run often enough. Private to suite/run.
  *
- * A workload may ask for processes until the interval of the median is narrow (repeat.until, a share of the median), and
- * name the most that it allows (repeat.most). At least repeat.processes run, and at least six, for with fewer there is no
- * interval. The plan holds the most; what a case does not need is not run.
+ * A workload may ask for processes until the interval of the median is narrow (repeat.until, a share of the median),
+ * and name the most that it allows (repeat.most). At least repeat.processes run, and at least six, for with fewer there
+ * is no interval. The plan holds the most; what a case does not need is not run.
  */
 #ifndef DIT_SUITE_RUN_PRECISION_H
 #define DIT_SUITE_RUN_PRECISION_H

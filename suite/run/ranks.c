@@ -11,8 +11,8 @@ static const double slow_ratio = 1.5, slow_least_ns = 1e6, leak_least_bytes = 25
 
 /* ---- slow -------------------------------------------------------------------------------------------------------- */
 
-/* What rank `rank` computes for in iteration i: for its work, where the work of ranks is known, so that a rank with more
- * of it is not called slow. NAN: the record does not say. */
+/* What rank `rank` computes for in iteration i: for its work, where the work of ranks is known, so that a rank with
+ * more of it is not called slow. NAN: the record does not say. */
 static double time_for_work(const cJSON *rank, int i, double flops_on_average)
 {
     const cJSON *sample = cJSON_GetArrayItem(dit_json_member(rank, "compute_samples_ns"), i);
@@ -42,13 +42,15 @@ static int slowest_of(const cJSON *ranks, int i, double *ratio)
     }
     for (int k = 0; k < count; k++)
         if (k != slowest) others[rest++] = values[k];
+    if (count == 0) return -1;
     double usual = dit_stats_median(others, rest);
     *ratio = usual > 0 ? values[slowest] / usual : 1;
     if (values[slowest] - usual < slow_least_ns) *ratio = 1;
     return slowest;
 }
 
-/* One rank that is the slowest in every iteration, and by far: its core is throttled or shared, or its memory is far. */
+/* One rank that is the slowest in every iteration, and by far: its core is throttled or shared, or its memory is far.
+ */
 static void warn_of_slow(dit_json_writer *w, cJSON *line, const cJSON *ranks, int iterations)
 {
     double ratios[MOST_ITERATIONS];

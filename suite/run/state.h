@@ -87,7 +87,7 @@ void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_conte
 void suite_run_fill_result_line(dit_json_writer *w, cJSON *line, const suite_case *one, const suite_run_item *item,
                                 suite_outcome *outcome);
 
-/* ---- ranks.c: what single ranks show ---------------------------------------------------------------------------------- */
+/* ---- ranks.c: what single ranks show ----------------------------------------------------------------------------- */
 
 /* Warns of a rank that computes much longer for its work than the others in every iteration, and of one whose resident
  * memory grows from iteration to iteration; names the rank. */

@@ -22,8 +22,8 @@ typedef struct {
 } suite_overhead;
 
 /* Runs sessions of the fake engine in a temporary folder, ten seconds in all. `engine`: NULL takes
- * tests/ditbench-engine-fake of the build folder that this program lies in. Errors: DIT_ERR_ENVIRONMENT without the fake
- * engine; those of suite_run_workload; DIT_ERR_INTERRUPTED. */
+ * tests/ditbench-engine-fake of the build folder that this program lies in. Errors: DIT_ERR_ENVIRONMENT without the
+ * fake engine; those of suite_run_workload; DIT_ERR_INTERRUPTED. */
 dit_status suite_overhead_measure(const char *engine, suite_overhead *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* Self-test: how often the decision rules are wrong, and how often they find, as a table with targets.
  *
- * Each row has trials of its own. A target counts as missed where the count would be so unlikely, were the true rate just
- * at the target, that chance does not explain it (0.1 %).
+ * Each row has trials of its own. A target counts as missed where the count would be so unlikely, were the true rate
+ * just at the target, that chance does not explain it (0.1 %).
  */
 #ifndef DIT_SUITE_SELFTEST_SELFTEST_H
 #define DIT_SUITE_SELFTEST_SELFTEST_H

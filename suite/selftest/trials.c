@@ -74,7 +74,8 @@ static dit_status compare(trial *t)
     return suite_comparison_make(&t->old.side, &t->now.side, &params, &t->comparison);
 }
 
-/* As verb_ab.c does it: cases without a verdict get more pairs until the next look. Timings stand in the order of cases. */
+/* As verb_ab.c does it: cases without a verdict get more pairs until the next look. Timings stand in the order of
+ * cases. */
 static dit_status run_pairs(trial *t)
 {
     bool wanted[SUITE_TRIAL_CASES];

@@ -45,8 +45,8 @@ dit_status suite_trial_compare(const suite_noise *noise, const suite_trial_sides
  * *first is the night of the first one, from 1, 0 without. */
 int suite_trial_nights(const suite_noise *noise, double shift, bool confirm, suite_draws *draws, int *first);
 
-/* Searches a series of 60 values, the newer half slower by `shift`, for changes. *found: how many; *near: one of them is
- * within SUITE_CHANGE_NEAR of the true place. Errors: DIT_ERR_MEMORY. */
+/* Searches a series of 60 values, the newer half slower by `shift`, for changes. *found: how many; *near: one of them
+ * is within SUITE_CHANGE_NEAR of the true place. Errors: DIT_ERR_MEMORY. */
 dit_status suite_trial_series(const suite_noise *noise, double shift, suite_draws *draws, int *found, bool *near);
 
 #endif

@@ -42,8 +42,8 @@ typedef struct {
     double value;
 } suite_index_value;
 typedef dit_status (*suite_index_value_visit)(void *context, const suite_index_value *row);
-/* Visits all numbers of a metric from sessions that started at `since` (a time as journals write it; NULL: any) or later,
- * ordered by case, context, start, session, process. Stops at the first error of a visit. */
+/* Visits all numbers of a metric from sessions that started at `since` (a time as journals write it; NULL: any) or
+ * later, ordered by case, context, start, session, process. Stops at the first error of a visit. */
 dit_status suite_index_values(suite_index *index, report_metric metric, const char *since,
                               suite_index_value_visit visit, void *context);
 /* Accepts NULL. */

@@ -191,7 +191,7 @@ int suite_results_varying(const suite_results *results, const char **names, int 
 
 static bool is_shared(const suite_results *results, const char *tag, char out[TAG_BYTES])
 {
-    char other[TAG_BYTES];
+    char other[TAG_BYTES] = "";
     bool found = false;
     for (int i = 0; i < results->count; i++) {
         const report_case *kase = results->rows[i].kase;

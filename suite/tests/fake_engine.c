@@ -14,9 +14,9 @@
  *   rank (-1)                         of whom; -1: the last rank
  *   slow_by (1), leak_bytes (1 MiB)   of the faults slow_rank and leak: share, bytes an iteration
  *
- * Faults: crash, kill (as the kernel's out-of-memory killer does it), hang, exit (3, without a word), wrong (latents), nan,
- * torn (half a record.json), silent (no record.json), old_schema, new_schema, slow_rank, leak, orphan (a child that stays,
- * in a session of its own).
+ * Faults: crash, kill (as the kernel's out-of-memory killer does it), hang, exit (3, without a word), wrong (latents),
+ * nan, torn (half a record.json), silent (no record.json), old_schema, new_schema, slow_rank, leak, orphan (a child
+ * that stays, in a session of its own).
  *
  * The records say "evidence": "fake". The journal keeps them; whatever would draw, compare or judge them refuses.
  */

@@ -1,5 +1,5 @@
-/* Fuzz target of `unpack`: an archive from outside. Run by ci/fuzz.sh. Beyond not crashing: what is refused says why, and
- * what is accepted has a session's name. The bytes travel through a file in memory, and nothing is written. */
+/* Fuzz target of `unpack`: an archive from outside. Run by ci/fuzz.sh. Beyond not crashing: what is refused says why,
+ * and what is accepted has a session's name. The bytes travel through a file in memory, and nothing is written. */
 #include "suite/pack/pack.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Fixture of the tests of published points: the shipped tables of names, points as texts, and what is understood of one.
- * Include it once in a program.
+/* Fixture of the tests of published points: the shipped tables of names, points as texts, and what is understood of
+ * one. Include it once in a program.
  */
 #ifndef DIT_SUITE_TESTS_PUBLISHED_FIXTURE_H
 #define DIT_SUITE_TESTS_PUBLISHED_FIXTURE_H

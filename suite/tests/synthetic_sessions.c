@@ -1,5 +1,5 @@
-/* Synthetic sessions: writes sessions of made-up numbers, for tests of history and of how long reading takes. Nothing in
- * them was measured: their workload, model and engine are called "synthetic".
+/* Synthetic sessions: writes sessions of made-up numbers, for tests of history and of how long reading takes. Nothing
+ * in them was measured: their workload, model and engine are called "synthetic".
  *
  *     suite_synthetic_sessions ROOT SESSIONS CASES PROCESSES [SHIFT_AT PERCENT]
  *

@@ -57,15 +57,15 @@ killed() {
     "$ditbench" run "$work/tiny.json" -q --filter 'world_size > 1' --output "$work/killed" 2>/dev/null &
     pid=$!
     for _ in $(seq 200); do
-        ip netns list | grep -q "^ditbench[.]$pid[.]" && break
+        ip netns list | grep -q "^ditbench[.]${pid}[.]" && break
         sleep 0.05
     done
     kill -9 "$pid"
     wait "$pid" 2>/dev/null
-    before=$(ip netns list | grep -c "^ditbench[.]$pid[.]")
+    before=$(ip netns list | grep -c "^ditbench[.]${pid}[.]")
     exits 0 "$ditbench" resume "$work/killed" -q || return 1
     echo "left by the killed one: $before"
-    ! ip netns list | grep -q "^ditbench[.]$pid[.]"
+    ! ip netns list | grep -q "^ditbench[.]${pid}[.]"
 }
 ok "the next harness removes what a killed one left" killed
 nothing_named() { [ "$(namespaces)" = 0 ] || ip netns list; [ "$(namespaces)" = 0 ]; }

@@ -2,6 +2,7 @@
 # `ditbench report` over several sessions: pages that are current stay, the index lists all, nothing is ever half there,
 # and without gnuplot everything but the pictures is written.
 # shellcheck disable=SC2317
+# shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 fixture=$source_dir/reports/tests/fixture/journal.jsonl
 pages=$work/results

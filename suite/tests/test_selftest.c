@@ -15,14 +15,15 @@ enum { TRIALS = 1000, SECOND_TRIALS = 20000, GRID = 4000 };
 /* Variance of the median of ten standard normal values (tables of order statistics). */
 static const double median_of_ten = 0.13833;
 
-/* ---- Student's distribution by integrals --------------------------------------------------------------------------- */
+/* ---- Student's distribution by integrals ------------------------------------------------------------------------- */
 
 static double normal_below(double z)
 {
     return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* P(Z + shift > t S), where S is the root of a chi-squared value over its k degrees of freedom: Simpson's rule over S. */
+/* P(Z + shift > t S), where S is the root of a chi-squared value over its k degrees of freedom: Simpson's rule over S.
+ */
 static double noncentral_above(double t, double k, double shift)
 {
     const double scale = log(2) + k / 2 * log(k / 2) - lgamma(k / 2), top = 8, h = top / GRID;
@@ -55,7 +56,7 @@ static void the_integrals_agree_with_tables(void **state)
     assert_near(student_quantile(0.99, 10), 2.763769, 1e-4);
 }
 
-/* ---- the second implementation ------------------------------------------------------------------------------------- */
+/* ---- the second implementation ----------------------------------------------------------------------------------- */
 
 static unsigned short second_state[3] = {11, 7, 1999};
 
@@ -92,7 +93,7 @@ static second_rates second_pairs(const suite_noise *noise, double change, double
     const double margin = log(1.02);
     second_rates rates = {0};
     for (int trial = 0; trial < SECOND_TRIALS; trial++) {
-        double d[15];
+        double d[15] = {0};
         int n = 0;
         for (int look = 0; look < 3; look++) {
             double mean = 0, squares = 0;
@@ -185,7 +186,7 @@ static second_night_rates second_nights(const suite_noise *noise, double shift, 
     return rates;
 }
 
-/* ---- the table against both ---------------------------------------------------------------------------------------- */
+/* ---- the table against both -------------------------------------------------------------------------------------- */
 
 static suite_selftest_row rows[SUITE_SELFTEST_MOST_ROWS];
 static int row_count;

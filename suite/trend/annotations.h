@@ -1,7 +1,8 @@
 /* Annotations: what people know about a series and the numbers cannot tell, one JSON line each, kept in the repository.
  *
- * A `shift` accepts that a new level begins at a commit: what comes later is held against values from there on. A `note`
- * is shown beside its commit. A `release` names a commit that later ones are held against, however slowly they creep.
+ * A `shift` accepts that a new level begins at a commit: what comes later is held against values from there on. A
+ * `note` is shown beside its commit. A `release` names a commit that later ones are held against, however slowly they
+ * creep.
  */
 #ifndef DIT_SUITE_TREND_ANNOTATIONS_H
 #define DIT_SUITE_TREND_ANNOTATIONS_H

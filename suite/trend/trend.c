@@ -86,7 +86,8 @@ static void judge_exact(report_trend *trend, int start)
     trend->verdict = side == 0 ? REPORT_TREND_STEADY : direction(trend, side);
 }
 
-/* Whether the session before the newest one sticks out on this side, too: a second run of the commit, or the next night. */
+/* Whether the session before the newest one sticks out on this side, too: a second run of the commit, or the next
+ * night. */
 static bool is_confirmed(const report_trend *trend, int start, int side)
 {
     int last = trend->point_count - 1;

@@ -1,9 +1,9 @@
 /* Trend: how a number of each case went from session to session, and whether the newest one is as those before it.
  *
  * Series are kept apart by case and by context (hardware, or the simulated software with its calibration). The newest
- * value of a clock is scored by suite/compare/series.h against the values before it. One value that sticks out makes the
- * case suspect; the next session, of that commit or a later one, makes a verdict when it sticks out on the same side.
- * Numbers that repeat to the last digit need neither statistics nor a second session.
+ * value of a clock is scored by suite/compare/series.h against the values before it. One value that sticks out makes
+ * the case suspect; the next session, of that commit or a later one, makes a verdict when it sticks out on the same
+ * side. Numbers that repeat to the last digit need neither statistics nor a second session.
  */
 #ifndef DIT_SUITE_TREND_TREND_H
 #define DIT_SUITE_TREND_TREND_H

@@ -32,7 +32,7 @@ static const report_trend_point *newest_of(const report_trend *trend)
     return &trend->points[trend->point_count - 1];
 }
 
-/* ---- a row for each series ---------------------------------------------------------------------------------------- */
+/* ---- a row for each series --------------------------------------------------------------------------------------- */
 
 static dit_status add_series(suite_table *table, const report_trend *trend, const suite_quantity *unit)
 {
@@ -49,7 +49,8 @@ static dit_status add_series(suite_table *table, const report_trend *trend, cons
     DIT_TRY(suite_table_set(table, 4, number));
     percent_text(newest->value / trend->before - 1, text);
     DIT_TRY(suite_table_set(table, 5, text));
-    snprintf(text, sizeof text, isfinite(trend->score) ? "%.1f" : "", trend->score);
+    text[0] = '\0';
+    if (isfinite(trend->score)) snprintf(text, sizeof text, "%.1f", trend->score);
     DIT_TRY(suite_table_set(table, 6, text));
     DIT_TRY(suite_table_set(table, 7, report_trend_word(trend->verdict)));
     percent_text(report_trend_creep(trend), text);
@@ -81,7 +82,7 @@ dit_status suite_trends_print(const suite_trends *trends, FILE *out, int width)
     return st;
 }
 
-/* ---- the sessions of one series ------------------------------------------------------------------------------------ */
+/* ---- the sessions of one series ---------------------------------------------------------------------------------- */
 
 static const report_trend_change *change_at(const report_trend *trend, int place)
 {
@@ -103,7 +104,8 @@ static dit_status add_point(suite_table *table, const report_trend *trend, int p
     DIT_TRY(suite_table_set(table, 2, value));
     suite_quantity_format(unit, point->low, low);
     suite_quantity_format(unit, point->high, high);
-    snprintf(text, sizeof text, point->n > 1 ? "%s..%s" : "", low, high);
+    text[0] = '\0';
+    if (point->n > 1) snprintf(text, sizeof text, "%s..%s", low, high);
     DIT_TRY(suite_table_set(table, 3, text));
     snprintf(text, sizeof text, "%d", point->n);
     DIT_TRY(suite_table_set(table, 4, text));

@@ -1,4 +1,5 @@
-/* ditbench ab: is the new build slower than the old one? Pairs in random order on the same cores, until that is known. */
+/* ditbench ab: is the new build slower than the old one? Pairs in random order on the same cores, until that is known.
+ */
 #include "base/clock.h"
 #include "base/log.h"
 #include "suite/compare/build.h"

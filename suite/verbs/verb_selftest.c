@@ -1,4 +1,5 @@
-/* ditbench selftest: how often the decision rules of compare, ab and nightly series are wrong, and how often they find. */
+/* ditbench selftest: how often the decision rules of compare, ab and nightly series are wrong, and how often they find.
+ */
 #include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/console/table.h"

@@ -1,13 +1,13 @@
-/* Cell model: resolves the sizes of a cell that has a model, for the programs that make pictures, and describes its VAE.
- * Private to suite/workload. */
+/* Cell model: resolves the sizes of a cell that has a model, for the programs that make pictures, and describes its
+ * VAE. Private to suite/workload. */
 #ifndef DIT_SUITE_WORKLOAD_PROGRAMS_CELL_MODEL_H
 #define DIT_SUITE_WORKLOAD_PROGRAMS_CELL_MODEL_H
 
 #include "base/json_writer.h"
 #include "suite/workload/matrix.h"
 
-/* Fills width_px, height_px, num_frames and text_tokens of the cell. Errors: DIT_ERR_CONSTRAINT_RESOLUTION for a clip of
- * a model of images, DIT_ERR_JSON_MISSING. */
+/* Fills width_px, height_px, num_frames and text_tokens of the cell. Errors: DIT_ERR_CONSTRAINT_RESOLUTION for a clip
+ * of a model of images, DIT_ERR_JSON_MISSING. */
 dit_status suite_cell_resolve_size(suite_cell *cell);
 /* Puts "run" into a case document: what is made, and from which noise. Returns the object, which stays the document's;
  * NULL after a failure. */

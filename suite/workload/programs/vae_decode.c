@@ -1,5 +1,5 @@
-/* Program vae_decode: the decoder of a model's VAE. Ranks share the rows of its pictures; there is no other mesh. Models
- * that share a VAE give one case, so the VAE is what the case is named after. */
+/* Program vae_decode: the decoder of a model's VAE. Ranks share the rows of its pictures; there is no other mesh.
+ * Models that share a VAE give one case, so the VAE is what the case is named after. */
 #include "base/rows.h"
 #include "suite/workload/members.h"
 #include "suite/workload/programs/cell_mesh.h"
