@@ -72,7 +72,7 @@ failing_claims_are_named_with_their_numbers() {
 }
 the_index_is_never_half_there() {
     local i
-    for i in 1 2 3 4 5 6; do "$ditbench" report --all >/dev/null 2>&1; done &
+    for _ in 1 2 3 4 5 6; do "$ditbench" report --all >/dev/null 2>&1; done &
     while kill -0 $! 2>/dev/null; do whole "$index" || return; done
     wait $! || return
     [ -z "$(find "$pages" -name '*.tmp*' -o -name '.*.html*')" ]
