@@ -71,7 +71,6 @@ failing_claims_are_named_with_their_numbers() {
         grep -qE "^    median\(.* = [0-9.]+ m?s" "$work/claims.txt" && ! grep -q '^holds: ' "$work/claims.txt"
 }
 the_index_is_never_half_there() {
-    local i
     for _ in 1 2 3 4 5 6; do "$ditbench" report --all >/dev/null 2>&1; done &
     while kill -0 $! 2>/dev/null; do whole "$index" || return; done
     wait $! || return
