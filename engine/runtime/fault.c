@@ -61,6 +61,13 @@ int64_t dit_fault_bytes(const char *axis, int64_t messages)
     return wrong ? messages : 0;
 }
 
+bool dit_fault_skips(int step)
+{
+    const char *fault = getenv("DITBENCH_FAULT");
+    int every = 0;
+    return fault && sscanf(fault, "skip:%d", &every) == 1 && every > 1 && step >= 0 && step % every == every - 1;
+}
+
 bool dit_fault_variance(void)
 {
     const char *fault = getenv("DITBENCH_FAULT");

@@ -4,6 +4,7 @@
  *                                     abort, nan, late (computes for 30 ms more) or leak (4 MiB)
  *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message
  *   DITBENCH_FAULT=slow:PERCENT       every step takes that much longer on every rank: the core works on
+ *   DITBENCH_FAULT=skip:N            every N-th step keeps the prediction of the step before, and computes nothing
  *   DITBENCH_FAULT=variance           group norms over shared rows average variances, which is wrong: the variance
  *                                     between ranks is lost
  */
@@ -21,6 +22,8 @@ void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents);
 void dit_fault_slow(int64_t began);
 /* Returns the bytes that the wrong closed form adds to `messages` messages along an axis. */
 int64_t dit_fault_bytes(const char *axis, int64_t messages);
+/* True if a step is to be left out; never the first. */
+bool dit_fault_skips(int step);
 /* True if variances are averaged. */
 bool dit_fault_variance(void);
 #else
@@ -39,6 +42,11 @@ static inline int64_t dit_fault_bytes(const char *axis, int64_t messages)
     (void)axis;
     (void)messages;
     return 0;
+}
+static inline bool dit_fault_skips(int step)
+{
+    (void)step;
+    return false;
 }
 static inline bool dit_fault_variance(void)
 {

@@ -1,5 +1,6 @@
 /* Whole: makes every step one forward of all rows of this rank. Sequence, tensor, cfg and data parallelism happen below
  * it; displaced patches (attention/displaced.c) only need the fill. */
+#include "engine/runtime/fault.h"
 #include "engine/sampling/executor.h"
 
 static dit_status forward(dit_sampler *s, int step, const dit_condition *condition)
@@ -17,7 +18,7 @@ static dit_status run_step(dit_sampler *s, int *step, const dit_condition *condi
     int now = dit_sampler_begin_step(s, *step, &began);
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, now);
     *step = now + 1;
-    DIT_TRY(forward(s, now, condition));
+    if (!dit_fault_skips(now)) DIT_TRY(forward(s, now, condition));
     DIT_TRY(dit_sampler_advance(s, &all, now));
     return dit_sampler_end_step(s, now, began, true);
 }

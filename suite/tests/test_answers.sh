@@ -54,6 +54,8 @@ says 2 error ab tiny.json
 says 0 selftest selftest --trials 20
 says 1 selftest selftest --trials 60 --between 5
 says 2 error selftest --drift -1
+says 0 audit audit tiny.json --exact-only --filter 'world_size == 1'
+says 2 error audit nothing
 says 0 run run tiny.json --filter 'world_size == 1'
 says 2 run run wrong.json
 says 0 history history

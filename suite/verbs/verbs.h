@@ -14,6 +14,7 @@
     X(show, "show a session as a table, or one case in full")                                                          \
     X(compare, "say what changed between two sessions, and whether it is real")                                        \
     X(ab, "compare two builds or settings in pairs, until it is known which is faster")                                \
+    X(audit, "check that a fast run did its work: more steps, another seed, again")                                    \
     X(gate, "hold a build to the numbers of a baseline file")                                                          \
     X(history, "show how the numbers of cases went from commit to commit")                                             \
     X(report, "draw the figures, tables and HTML page of a session")                                                   \
