@@ -58,7 +58,7 @@ done
 [ "$sets" -gt 0 ] || needs=$core
 
 # ---- peers: other engines, in a Python environment of their own --------------------------------------------------------
-peers_folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ditbench/peers}
+peers_folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
 
 have_peers() { # the pinned versions of what the adapter imports, whatever else is there
     "$peers_folder/bin/python" - "$peers" <<'PYTHON' 2>/dev/null

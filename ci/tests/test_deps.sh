@@ -75,4 +75,14 @@ ok "where only SimGrid cannot be had the rest is installed" exits_with 0
 ok "and it was asked for first" [ "$(grep -c simgrid "$tools/apt-get.asked")" -ge 1 ]
 ok "it is said what could not be had, and why" said "E: no SimGrid here"
 ok "what is needed was installed" [ -e "$tools/apt-get.installed" ]
+
+# ---- other engines ---------------------------------------------------------------------------------------------------
+export DITBENCH_PEERS=$tools/peers
+ok "without Python the environment of other engines cannot be made: 4" exits_with 4 peers
+ok "and the commands are printed" said "python3 -m venv $tools/peers && $tools/peers/bin/pip install torch=="
+mkdir -p "$tools/peers/bin"
+printf '#!/bin/sh\nexit 0\n' >"$tools/peers/bin/python"
+chmod +x "$tools/peers/bin/python"
+ok "an environment that has the pinned versions is left alone" exits_with 0 peers
+ok "without a word" [ ! -s "$tools/said" ]
 tap_end
