@@ -167,18 +167,26 @@ static dit_status adapter_command(const suite_launch_plan *plan, suite_command *
     return engine_words(plan, out);
 }
 
-const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, adapter_command};
+const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, false,
+                                               adapter_command};
 
-/* name, help, runs, command */
+/* name, help, runs, writes_script, command */
 const suite_launcher suite_launchers[] = {
-    {"mpirun", "Open MPI on this machine (default)", true, mpirun_command},
-    {"local", "the engine alone, without MPI's launcher; one rank", true, local_command},
-    {"print", "print the mpirun commands instead of running them", false, mpirun_command},
-    {"srun", "Slurm, inside an allocation; prints the commands", false, srun_command},
+    {"mpirun", "Open MPI on this machine (default)", true, false, mpirun_command},
+    {"local", "the engine alone, without MPI's launcher; one rank", true, false, local_command},
+    {"print", "print the mpirun commands instead of running them", false, false, mpirun_command},
+    {"srun", "Slurm, inside an allocation; outside one it prints the commands", false, false, srun_command},
+    {"sbatch", "print a Slurm script that runs the session in its allocations", false, true, srun_command},
     {"smpirun", "SimGrid; always starts the cases of simulated platforms, whatever launcher measured cases have", true,
-     smpirun_command},
-    {NULL, NULL, false, NULL},
+     false, smpirun_command},
+    {NULL, NULL, false, false, NULL},
 };
+
+/* Outside an allocation srun would wait for one. */
+bool suite_launcher_runs(const suite_launcher *launcher)
+{
+    return launcher->runs || (strcmp(launcher->name, "srun") == 0 && getenv("SLURM_JOB_ID"));
+}
 
 dit_status suite_launcher_find(const char *name, const suite_launcher **out)
 {

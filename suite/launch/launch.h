@@ -36,7 +36,8 @@ typedef struct {
 /* A way to start `world_size` processes. */
 typedef struct {
     const char *name, *help;
-    bool runs;                                                                /* false: the command is only printed */
+    bool runs;          /* false: the command is only printed */
+    bool writes_script; /* of all commands one batch script is printed, and no session is begun */
     dit_status (*command)(const suite_launch_plan *plan, suite_command *out); /* required */
 } suite_launcher;
 
@@ -44,6 +45,8 @@ typedef struct {
 extern const suite_launcher suite_launchers[];
 /* Starts adapters of external engines, whatever launcher the engine's own cases have; no row, as nobody chooses it. */
 extern const suite_launcher suite_adapter_launcher;
+/* False where the commands of the launcher are only printed: always, or because there is no allocation of Slurm. */
+bool suite_launcher_runs(const suite_launcher *launcher);
 /* Errors: DIT_ERR_NOT_FOUND with the nearest name. */
 dit_status suite_launcher_find(const char *name, const suite_launcher **out);
 

@@ -39,6 +39,13 @@ dit_status suite_run_finish_line(suite_run_state *run, dit_json_writer *w, cJSON
     return w->status;
 }
 
+/* Which allocation of Slurm ran it: a session may have several. */
+static void add_job(dit_json_writer *w, cJSON *line)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+    if (job) suite_text_put(w, line, "slurm_job_id", job);
+}
+
 static void add_command_line(dit_json_writer *w, cJSON *line, const suite_run_params *params)
 {
     cJSON *list = dit_json_put_array(w, line, "cmdline");
@@ -151,6 +158,7 @@ static void fill_session_line(dit_json_writer *w, suite_run_state *run, cJSON *l
     add_now(w, line, "started");
     dit_json_put_copy(w, line, "workload", run->schedule.workload);
     add_command_line(w, line, run->params);
+    add_job(w, line);
     add_plan(w, line, &run->schedule);
     if (w->status == DIT_OK) dit_json_put_status(w, add_simulation(run, line));
     add_business(w, run, line);
@@ -190,6 +198,7 @@ dit_status suite_run_write_resume(suite_run_state *run)
     dit_json_writer w = {0};
     cJSON *line = suite_run_start_line(&w, "resume");
     add_now(&w, line, "started");
+    add_job(&w, line);
     add_command_line(&w, line, run->params);
     return suite_run_finish_line(run, &w, line);
 }

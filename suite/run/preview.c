@@ -69,6 +69,7 @@ dit_status suite_run_preview(suite_run_state *run)
 {
     dit_json_writer w = {0};
     dit_status st = DIT_OK;
+    if (run->launcher->writes_script && !run->params->dry_run) return suite_run_print_script(run);
     cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "runs");
     if (!run->session->dir[0]) strcpy(run->session->dir, "SESSION");
     suite_run_fill_summary(run);

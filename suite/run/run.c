@@ -89,9 +89,10 @@ dit_status suite_run_workload(const char *workload, const suite_run_params *para
     suite_run_state run;
     dit_status st = suite_run_init(&run, params, signals, out);
     if (st == DIT_OK) st = suite_run_plan(&run, workload);
-    if (st == DIT_OK && !params->dry_run) st = suite_run_begin(&run);
-    if (st == DIT_OK) st = params->dry_run || !run.launcher->runs ? suite_run_preview(&run) : suite_run_items(&run);
-    if (st == DIT_OK && !params->dry_run && run.launcher->runs) save_index(&run);
+    if (st == DIT_OK && !params->dry_run && !run.launcher->writes_script) st = suite_run_begin(&run);
+    if (st == DIT_OK)
+        st = params->dry_run || !suite_launcher_runs(run.launcher) ? suite_run_preview(&run) : suite_run_items(&run);
+    if (st == DIT_OK && !params->dry_run && suite_launcher_runs(run.launcher)) save_index(&run);
     suite_run_release(&run);
     return st;
 }
@@ -201,8 +202,9 @@ dit_status suite_run_resume(const char *session, const suite_run_params *params,
     suite_run_state run;
     dit_status st = suite_run_init(&run, params, signals, out);
     if (st == DIT_OK) st = reopen_session(&run, session);
-    if (st == DIT_OK) st = params->dry_run || !run.launcher->runs ? suite_run_preview(&run) : continue_items(&run);
-    if (st == DIT_OK && !params->dry_run && run.launcher->runs) save_index(&run);
+    if (st == DIT_OK)
+        st = params->dry_run || !suite_launcher_runs(run.launcher) ? suite_run_preview(&run) : continue_items(&run);
+    if (st == DIT_OK && !params->dry_run && suite_launcher_runs(run.launcher)) save_index(&run);
     suite_run_release(&run);
     return st;
 }

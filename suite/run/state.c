@@ -39,7 +39,7 @@ int suite_run_count_simulated(const suite_schedule *schedule)
 static dit_status find_simulator(const suite_run_state *run)
 {
     const suite_simulate_params params = {0};
-    if (run->params->dry_run || !run->launcher->runs) return DIT_OK; /* commands can be shown anywhere */
+    if (run->params->dry_run || !suite_launcher_runs(run->launcher)) return DIT_OK; /* commands can be shown anywhere */
     dit_status st = suite_simulate_check(&params);
     return st == DIT_OK ? st : dit_error_note(st, "the workload has simulated cases");
 }

@@ -129,4 +129,10 @@ void suite_run_add_wire(dit_json_writer *w, cJSON *line, const suite_run_wire *w
 /* Prints the plan with its commands; an unwritten session is called SESSION. */
 dit_status suite_run_preview(suite_run_state *run);
 
+/* ---- sbatch.c ---------------------------------------------------------------------------------------------------- */
+
+/* Prints a script for Slurm that begins the session of params->output in its allocation, and in later ones goes on with
+ * it. Errors: DIT_ERR_USAGE without an output, or where JSON was asked for. */
+dit_status suite_run_print_script(suite_run_state *run);
+
 #endif

@@ -124,7 +124,7 @@ static bool prints_summaries(const run_call *call)
 {
     const suite_launcher *launcher = NULL;
     if (call->params.launcher) suite_launcher_find(call->params.launcher, &launcher);
-    return !call->cli.json && !call->cli.dry_run && (!launcher || launcher->runs);
+    return !call->cli.json && !call->cli.dry_run && (!launcher || suite_launcher_runs(launcher));
 }
 
 /* Stops at the first error of the harness and at a signal; a failed case is neither. */
@@ -171,7 +171,7 @@ static int report(const run_call *call, dit_status st)
     int code = st == DIT_OK ? suite_run_exit_code(call->summaries, call->count) : dit_status_exit_code(st);
     const suite_launcher *launcher = NULL;
     if (st == DIT_OK && call->params.launcher) st = suite_launcher_find(call->params.launcher, &launcher);
-    if (st == DIT_OK && (call->cli.dry_run || (launcher && !launcher->runs))) {
+    if (st == DIT_OK && (call->cli.dry_run || (launcher && !suite_launcher_runs(launcher)))) {
         if (call->plan) st = suite_cli_print_json("run-plan", call->plan);
         return st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call->cli, st);
     }
@@ -202,8 +202,8 @@ int suite_verb_run(int argc, char **argv)
         {"calibration", 0, SUITE_OPTION_STRING, "FILE",
          "fitted values for simulated cases, or \"none\" (results/calibration/published.json)",
          &call.params.calibration, 0, 0},
-        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "starts measured cases: mpirun, local, srun; print only prints",
-         &call.params.launcher, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME",
+         "starts measured cases: mpirun, local, srun; print, sbatch only print", &call.params.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.params.engine, 0, 0},
         {0},
     };
