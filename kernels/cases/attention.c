@@ -174,7 +174,7 @@ static const dit_kernel_case few[] = {
 
 const dit_operator_cases dit_cases_attention = {
     .name = "attention",
-    .sizes = {{"kv_group", "k"}, {"B"}, {"H"}, {"Sq"}, {"Sk"}, {"D"}},
+    .sizes = {{"kv_group", "k"}, {"B", NULL}, {"H", NULL}, {"Sq", NULL}, {"Sk", NULL}, {"D", NULL}},
     .tolerance = 2e-6, /* two products, and errors of logits enter through exponentials: measured 9e-7 */
     .compute_bound = true,
     /* The reference gets the same rounded operands. Kernels in bf16 add thousands of exponentials to base 2, each right

@@ -57,7 +57,7 @@ static const dit_kernel_case few[] = {
 
 const dit_operator_cases dit_cases_attention_merge = {
     .name = "attention_merge",
-    .sizes = {{"B"}, {"H"}, {"S", "Sq"}, {"D"}},
+    .sizes = {{"B", NULL}, {"H", NULL}, {"S", "Sq"}, {"D", NULL}},
     .tolerance = 5e-7, /* two exponentials, two weights, one division */
     .prepare = prepare,
     .call = call,

@@ -120,7 +120,7 @@ static const dit_kernel_case checked[] = {
 
 const dit_operator_cases dit_cases_conv = {
     .name = "conv",
-    .sizes = {{"frames"}, {"height"}, {"width"}, {"k"}, {"n"}, {"taps"}},
+    .sizes = {{"frames", NULL}, {"height", NULL}, {"width", NULL}, {"k", NULL}, {"n", NULL}, {"taps", NULL}},
     .tolerance = 1e-6, /* as a linear layer's */
     .compute_bound = true,
     .depth = depth,

@@ -46,7 +46,7 @@ static const dit_kernel_case checked[] = {
 
 const dit_operator_cases dit_cases_gated_add = {
     .name = "gated_add",
-    .sizes = {{"rows"}, {"C"}},
+    .sizes = {{"rows", NULL}, {"C", NULL}},
     .tolerance = 3e-7, /* up to three roundings; terms cancel */
     .prepare = prepare,
     .call = call,

@@ -73,7 +73,7 @@ static const dit_kernel_case checked[] = {
 
 const dit_operator_cases dit_cases_group_norm = {
     .name = "group_norm",
-    .sizes = {{"frames"}, {"height"}, {"width"}, {"groups"}, {"C"}},
+    .sizes = {{"frames", NULL}, {"height", NULL}, {"width", NULL}, {"groups", NULL}, {"C", NULL}},
     .tolerance = 5e-7, /* as norm, and an activation */
     .prepare = prepare,
     .call = call,

@@ -169,7 +169,7 @@ static const dit_kernel_case few[] = {
 
 const dit_operator_cases dit_cases_linear = {
     .name = "linear",
-    .sizes = {{"rows"}, {"n"}, {"k"}},
+    .sizes = {{"rows", NULL}, {"n", NULL}, {"k", NULL}},
     .tolerance = 1e-6, /* a sum restarts after 512 products: about u * sqrt(512) / 2; measured 4e-7 */
     .compute_bound = true,
     .depth = depth,

@@ -71,7 +71,7 @@ static const dit_kernel_case few[] = {
 
 const dit_operator_cases dit_cases_norm = {
     .name = "norm",
-    .sizes = {{"rows"}, {"C", "n"}},
+    .sizes = {{"rows", NULL}, {"C", "n"}},
     .tolerance = 5e-7, /* x - mean rounds to u of |x|, which is as large as the result; then three to five roundings */
     .prepare = prepare,
     .call = call,

@@ -77,7 +77,7 @@ static const dit_kernel_case few[] = {
 
 const dit_operator_cases dit_cases_qk_norm_rope = {
     .name = "qk_norm_rope",
-    .sizes = {{"rows"}, {"H"}, {"D"}},
+    .sizes = {{"rows", NULL}, {"H", NULL}, {"D", NULL}},
     .tolerance = 5e-7, /* up to five roundings; pairs cancel */
     .prepare = prepare,
     .call = call,

@@ -51,7 +51,7 @@ static const dit_kernel_case checked[] = {
 
 const dit_operator_cases dit_cases_row_norm = {
     .name = "row_norm",
-    .sizes = {{"rows"}, {"C"}, {"ranks"}, {"B"}},
+    .sizes = {{"rows", NULL}, {"C", NULL}, {"ranks", NULL}, {"B", NULL}},
     .tolerance = 5e-7, /* sums in double; three roundings */
     .prepare = prepare,
     .call = call,

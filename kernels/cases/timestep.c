@@ -39,7 +39,7 @@ static const dit_kernel_case checked[] = {
 
 const dit_operator_cases dit_cases_timestep = {
     .name = "timestep",
-    .sizes = {{"rows"}, {"C"}},
+    .sizes = {{"rows", NULL}, {"C", NULL}},
     .tolerance = 3e-7, /* cosine and sine of 1 or 2 ulp; angles are rounded alike everywhere */
     .prepare = prepare,
     .call = call,
