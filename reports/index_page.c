@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int count_at(const cJSON *object, const char *key)
 {
@@ -55,6 +56,13 @@ static void put_verdicts(const index_counts *counts, dit_buffer *out)
     if (any) put(out, ".");
 }
 
+/* Whether `ditbench history --page` has written its page beside the sessions. */
+static bool has_history(const report_sessions *sessions)
+{
+    char path[REPORT_PATH];
+    return snprintf(path, sizeof path, "%.4000s/history.html", sessions->root) < REPORT_PATH && access(path, R_OK) == 0;
+}
+
 static void put_lead(const report_sessions *sessions, dit_buffer *out)
 {
     index_counts counts = {0};
@@ -67,6 +75,7 @@ static void put_lead(const report_sessions *sessions, dit_buffer *out)
         dit_buffer_printf(out, " %d session%s no page yet: <code>ditbench report --all</code> writes it.",
                           counts.without_page, counts.without_page == 1 ? " has" : "s have");
     }
+    if (has_history(sessions)) put(out, " <a href=\"history.html\">How numbers went from session to session</a>.");
     put(out, "</p>\n");
 }
 
