@@ -135,8 +135,16 @@ wait_for() { # WORD...: until it is true, five seconds at most
     for _ in $(seq 1 100); do "$@" && return 0; sleep 0.05; done
     return 1
 }
+# Children of a process that are mpirun. (A bare machine has no pgrep.)
+launchers_of() {
+    local stat child parent name
+    for stat in /proc/[0-9]*/stat; do
+        read -r child name _ parent _ <"$stat" || continue
+        [ "$parent" = "$1" ] && [ "$name" = "(mpirun)" ] && echo "$child"
+    done 2>/dev/null
+}
 # The engine's tree is ready to be hurt: the first process is journalled, the second hangs under its launcher.
-is_hanging() { grep -q '"kind":"result"' "$session/journal.jsonl" 2>/dev/null && pgrep -P "$pid" mpirun >/dev/null; }
+is_hanging() { grep -q '"kind":"result"' "$session/journal.jsonl" 2>/dev/null && [ -n "$(launchers_of "$pid")" ]; }
 start_hanging() { # in the background; $pid
     DITBENCH_FAKE='{"process": 1, "fault": "hang"}' "$ditbench" run "$work/tiny.json" -q --engine "$fake_engine" \
         --filter "method == 'ring'" --output "$session" >"$work/out" 2>&1 &
@@ -146,7 +154,8 @@ start_hanging() { # in the background; $pid
 launcher_killed() {
     local pid code=0
     start_hanging || return 1
-    pkill -9 -P "$pid" mpirun
+    # shellcheck disable=SC2046 # pids
+    kill -9 $(launchers_of "$pid")
     wait "$pid" || code=$?
     [ "$code" -eq 3 ] || { echo "exit $code"; cat "$work/out"; return 1; }
     grep -q 'E_CRASH.*signal 9' "$session/journal.jsonl" && nothing_left && mended
