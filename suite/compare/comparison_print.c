@@ -165,12 +165,21 @@ static void print_reasons(const suite_comparison *c, FILE *out)
                 crossing, suite_plural(crossing), crossing == 1 ? "es" : "", 100 * margin);
 }
 
+/* The level of the intervals: pairs that are looked at several times leave each look a part of the 5 %. */
+static double level_of(const suite_comparison *c)
+{
+    double level = 0;
+    for (int i = 0; i < c->timing_count; i++) level = fmax(level, c->timings[i].ratio.level);
+    return level;
+}
+
 static void print_how(const suite_comparison *c, FILE *out)
 {
     if (!suite_comparison_measured(c)) return;
     if (c->paired)
         fprintf(out,
-                "pairs in random order; Student's interval of the log-ratio at 95 %%, Holm's rule over the cases\n");
+                "pairs in random order; Student's interval of the log-ratio at %.1f %%, Holm's rule over the cases\n",
+                100 * level_of(c));
     else
         fprintf(out, "two sessions that did not run in pairs: drift of the machine looks like a change, so the margin "
                      "is wide (`ditbench ab` runs pairs)\n");
