@@ -18,9 +18,10 @@ static const char style[] =
     ".trends{list-style:none;margin:0;padding:0}.trend{display:grid;grid-template-columns:minmax(0,1fr) "
     "minmax(0,320px) minmax(0,230px);gap:4px 16px;align-items:center;padding:8px 12px;margin:0 0 6px;background:"
     "var(--card);border:1px solid var(--line);border-radius:8px}.trend[hidden]{display:none}\n"
-    ".trend svg{display:block;width:100%;height:56px}.trend .ribbon{fill:var(--link);opacity:.18}"
+    ".trend svg{display:block;width:100%;height:auto}.trend .ribbon{fill:var(--link);opacity:.18}"
     ".trend .line{fill:none;stroke:var(--link);stroke-width:1.5}.trend .change{stroke:var(--bad);stroke-width:1.2;"
-    "stroke-dasharray:3 2}.trend .accepted{stroke:var(--good);stroke-width:1.2}.trend .out{fill:var(--bad)}"
+    "stroke-dasharray:3 2}.trend .accepted{stroke:var(--good);stroke-width:1.2}.trend .out{fill:var(--bad)}.trend "
+    ".only{fill:var(--link)}"
     ".trend .said{fill:var(--wait)}.trend .name{overflow-wrap:anywhere}.trend ul{margin:2px 0 0;padding-left:18px;"
     "font-size:12.5px}\n"
     "@media(max-width:700px){.trend{grid-template-columns:minmax(0,1fr)}}\n";
@@ -109,9 +110,9 @@ static void put_marks(const drawing *d, dit_buffer *out)
         if (point->accepted) put_upright(d, "accepted", i, out);
         if (point->note)
             dit_buffer_printf(out, "<circle class=\"said\" cx=\"%.1f\" cy=\"%d\" r=\"3\"/>", x_of(d, i), EDGE);
-        if (point->sticks_out || d->count == 1)
-            dit_buffer_printf(out, "<circle class=\"out\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x_of(d, i),
-                              y_of(d, point->value));
+        if (point->sticks_out || d->count == 1) /* one value alone makes no line */
+            dit_buffer_printf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>",
+                              point->sticks_out ? "out" : "only", x_of(d, i), y_of(d, point->value));
     }
 }
 
@@ -140,8 +141,7 @@ static void put_alternative(const drawing *d, dit_buffer *out)
 static void put_picture(const report_trend *trend, dit_buffer *out)
 {
     drawing d = look_at(trend);
-    dit_buffer_printf(out, "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"", WIDTH,
-                      HEIGHT);
+    dit_buffer_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
     put_alternative(&d, out);
     put(out, "\">");
     put_curves(&d, out);
