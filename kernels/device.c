@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,11 @@ dit_status dit_device_launch(dit_device *device, dit_device_graph *graph)
 void dit_device_graph_free(dit_device *device, dit_device_graph *graph)
 {
     if (graph) device->ops->graph_free(device, graph);
+}
+
+dit_device_reading dit_device_read_meter(dit_device *device)
+{
+    return device->ops->read_meter ? device->ops->read_meter(device) : (dit_device_reading){NAN, NAN};
 }
 
 dit_status dit_device_describe(dit_device *device, struct cJSON *out)

@@ -99,6 +99,14 @@ dit_status dit_device_record_end(dit_device *device, dit_device_graph **out);
 dit_status dit_device_launch(dit_device *device, dit_device_graph *graph);
 void dit_device_graph_free(dit_device *device, dit_device_graph *graph);
 
+/* What the device's own meter shows: energy since some time in the past, and power now. NAN: it does not tell. */
+typedef struct {
+    double energy_j, power_w;
+} dit_device_reading;
+/* Reads the device's meter. May be called beside the device's other functions, but by one thread at a time. Never
+ * fails: what the device does not tell is NAN. */
+dit_device_reading dit_device_read_meter(dit_device *device);
+
 /* Adds what can be known about the device now to `out`: name, memory, driver and library versions, clocks, power,
  * throttle reasons, ECC, links. */
 dit_status dit_device_describe(dit_device *device, struct cJSON *out);

@@ -25,6 +25,7 @@ typedef struct {
     dit_status (*launch)(dit_device *device, dit_device_graph *graph);
     void (*graph_free)(dit_device *device, dit_device_graph *graph);
     dit_status (*describe)(dit_device *device, struct cJSON *out);
+    dit_device_reading (*read_meter)(dit_device *device); /* NULL: it has none */
     dit_status (*copy_out)(dit_device *device, void *host, const void *memory, int64_t bytes);
     dit_status (*copy_in)(dit_device *device, void *memory, const void *host, int64_t bytes);
     dit_status (*copy_within)(dit_device *device, void *to, const void *from, int64_t bytes);

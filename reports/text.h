@@ -17,6 +17,8 @@ typedef enum {
     REPORT_UNIT_FACTOR,   /* 1.87x                  */
     REPORT_UNIT_RELATIVE, /* small and dimensionless */
     REPORT_UNIT_DECIBEL,
+    REPORT_UNIT_JOULES,
+    REPORT_UNIT_WATTS,
     REPORT_UNIT_COUNT_
 } report_unit;
 

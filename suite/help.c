@@ -22,7 +22,7 @@ const suite_exit_row suite_exit_codes[] = {
     {"2", "bad usage or an invalid workload"},
     {"3", "a case failed or timed out"},
     {"4", "this machine lacks something that is needed"},
-    {"5", "a claim is undecided"},
+    {"5", "a claim or a comparison is undecided, or the machine did not hold still"},
     {"6", "wrong numbers, or a damaged file"},
     {"77", "everything was skipped"},
     {"130", "interrupted by Ctrl-C; the state is saved"},

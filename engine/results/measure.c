@@ -49,11 +49,8 @@ static dit_status run_once(void *pipeline, int64_t *latency_ns)
     return dit_pipeline_run(pipeline, NULL, latency_ns);
 }
 
-dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
+static dit_status run_iterations(dit_measurement *m, dit_pipeline *p)
 {
-    DIT_TRY(dit_warmup_run(m, run_once, p));
-    dit_runtime_reset_account(&p->rt);
-    DIT_TRY(dit_device_facts_begin(&p->rt, &m->device_before));
     int64_t calls = p->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) {
         dit_iteration *it = &m->iteration[i];
@@ -66,6 +63,28 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
     }
     m->head.loop_allocations = p->rt.ledger.calls - calls;
+    return DIT_OK;
+}
+
+static dit_status run_metered(dit_measurement *m, dit_pipeline *p, dit_energy_meter *meter)
+{
+    dit_energy_rest(meter);
+    DIT_TRY(dit_warmup_run(m, run_once, p));
+    dit_runtime_reset_account(&p->rt);
+    DIT_TRY(dit_device_facts_begin(&p->rt, &m->device_before));
+    DIT_TRY(dit_energy_begin(meter));
+    dit_status st = run_iterations(m, p);
+    dit_energy_end(meter, &m->head.energy);
+    return st;
+}
+
+dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
+{
+    dit_energy_meter *meter;
+    DIT_TRY(dit_energy_open(&p->rt, &meter));
+    dit_status st = run_metered(m, p, meter);
+    dit_energy_close(meter);
+    DIT_TRY(st);
     memcpy(m->head.peak, p->rt.ledger.peak, sizeof m->head.peak);
     m->head.total_peak = p->rt.ledger.total_peak;
     struct rusage usage;

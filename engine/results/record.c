@@ -336,6 +336,15 @@ static void add_device(dit_json_writer *w, cJSON *environment, const dit_runtime
     dit_json_put_reference(w, device, "after", own->device_after);
 }
 
+static void add_energy(dit_json_writer *w, cJSON *record, const dit_measurement *ranks, int world_size)
+{
+    dit_energy all = {0};
+    double busy_s = 0;
+    for (int rank = 0; rank < world_size; rank++) dit_energy_add(&all, &ranks[rank].head.energy);
+    for (int i = 0; i < ranks[0].iterations; i++) busy_s += (double)latency_ns(ranks, world_size, i) * 1e-9;
+    dit_energy_put(w, record, &all, ranks[0].iterations, busy_s);
+}
+
 /* Adds warnings: what makes the times doubtful, in words. */
 static void add_warnings(dit_json_writer *w, cJSON *record, const dit_measurement *ranks, int world_size)
 {
@@ -414,6 +423,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     for (int rank = 0; rank < world_size; rank++)
         add_rank(&w, dit_json_put_object(&w, list, NULL), &ranks[rank], median, &predicted[rank]);
     add_warnings(&w, record, ranks, world_size);
+    add_energy(&w, record, ranks, world_size);
     add_environment(&w, record, rt, &ranks[0]);
     return dit_json_finish_file(&w, record, path, false);
 }

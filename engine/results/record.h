@@ -4,6 +4,7 @@
 
 #include "engine/case/case.h"
 #include "engine/results/device_facts.h"
+#include "engine/results/energy.h"
 #include "engine/runtime/runtime.h"
 
 /* One iteration on one rank. Plain data: ranks send it as bytes. */
@@ -22,6 +23,7 @@ typedef struct {
         int64_t setup_ns, weights_ns; /* communicators and buffers; loading or generating weights */
         int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, load_peak, rss_bytes, loop_allocations;
         dit_device_account device; /* zeros without a device */
+        dit_energy energy;         /* of the meters that this rank reads */
     } head;
     int iterations, warmup_runs, steps;
     int warmup_most;          /* runs that warming up may take; above warmup_runs it goes on until times are steady */

@@ -104,3 +104,13 @@ dit_status cuda_describe(dit_device *device, cJSON *out)
     dit_json_put_status(&w, cuda_nvml_describe(bus_id, out));
     return w.status;
 }
+
+dit_device_reading cuda_read_meter(dit_device *device)
+{
+    cuda_device *d = cuda_device_of(device);
+    char bus_id[32] = "";
+    if (!d->metered && cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, d->cuda.params.index) == cudaSuccess)
+        d->meter = cuda_meter_open(bus_id);
+    d->metered = true;
+    return cuda_meter_read(d->meter);
+}

@@ -344,6 +344,7 @@ static void device_close(dit_device *device)
     dit_address_map_free(device->map);
     if (d->cuda.events) free(d->cuda.events->all);
     free(d->cuda.events);
+    cuda_meter_close(d->meter);
     free(d->cache_folder);
     free(d);
 }
@@ -400,6 +401,7 @@ extern "C" const dit_device_ops dit_device_cuda = {
     .launch = device_launch,
     .graph_free = device_graph_free,
     .describe = cuda_describe,
+    .read_meter = cuda_read_meter,
     .copy_out = cuda_copy_out,
     .copy_in = cuda_copy_in,
     .copy_within = cuda_copy_within,

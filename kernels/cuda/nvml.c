@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,4 +227,41 @@ dit_status cuda_nvml_describe(const char *pci_bus_id, cJSON *out)
         add_facts(&w, &n, out);
     close_library(&n);
     return w.status;
+}
+
+/* ---- the meter --------------------------------------------------------------------------------------------------- */
+
+struct cuda_meter {
+    nvml library;
+    nvml_return (*energy)(nvml_device, unsigned long long *millijoules); /* NULL: a library that cannot tell */
+};
+
+cuda_meter *cuda_meter_open(const char *pci_bus_id)
+{
+    cuda_meter *meter = calloc(1, sizeof *meter);
+    if (!meter) return NULL;
+    if (!open_library(&meter->library, pci_bus_id)) {
+        meter->energy = function(&meter->library, "nvmlDeviceGetTotalEnergyConsumption");
+        return meter;
+    }
+    cuda_meter_close(meter);
+    return NULL;
+}
+
+void cuda_meter_close(cuda_meter *meter)
+{
+    if (meter) close_library(&meter->library);
+    free(meter);
+}
+
+dit_device_reading cuda_meter_read(const cuda_meter *meter)
+{
+    dit_device_reading out = {NAN, NAN};
+    unsigned long long millijoules = 0;
+    unsigned milliwatts = 0;
+    if (!meter) return out;
+    if (meter->energy && meter->energy(meter->library.device, &millijoules) == 0)
+        out.energy_j = (double)millijoules / 1000;
+    if (ask(&meter->library, "nvmlDeviceGetPowerUsage", &milliwatts)) out.power_w = milliwatts / 1000.0;
+    return out;
 }

@@ -3,6 +3,7 @@
 #define DIT_KERNELS_CUDA_PARTS_H
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/nvml.h"
 
 /* Page-locked host memory, through which everything goes to the device and back: one half is filled while the other is
  * under way. */
@@ -26,6 +27,8 @@ typedef struct cuda_device {
     cuda_staging staging[CUDA_STAGING_HALVES];
     bool lost;                        /* a wait timed out: work under way can be neither awaited nor freed */
     char absent[CUDA_LIBRARIES][256]; /* why a library is not used; "": it is */
+    cuda_meter *meter;                /* opened by the first reading; NULL before, and where there is none */
+    bool metered;                     /* the meter was looked for */
     struct cuda_device *next_left_behind;
 } cuda_device;
 
@@ -52,5 +55,6 @@ void *cuda_host_memory(dit_device *device, int64_t bytes);
 void cuda_host_memory_free(dit_device *device, void *memory);
 
 dit_status cuda_describe(dit_device *device, struct cJSON *out);
+dit_device_reading cuda_read_meter(dit_device *device);
 
 #endif

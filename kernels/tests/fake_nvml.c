@@ -1,7 +1,10 @@
 /* A management library that knows one GPU, for tests: four links of which three are up and lead to two peers, no ECC
- * totals of the whole life, and a power limit that it does not tell. */
+ * totals of the whole life, and a power limit that it does not tell. It takes 123.456 W all the time, by its power and
+ * by its counter of energy; FAKE_NVML_COUNTER is a factor on the counter. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct {
     char legacy_bus_id[16];
@@ -10,6 +13,7 @@ typedef struct {
 } pci;
 enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6 };
 static int gpu;
+#define EMULATED "0000:00:00.0" /* where the emulated device says it is */
 
 #define FAKE(name, ...)                                                                                                \
     int name(__VA_ARGS__);                                                                                             \
@@ -26,7 +30,7 @@ FAKE(nvmlShutdown, void)
 FAKE(nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id, void **out)
 {
     *out = &gpu;
-    return strcmp(bus_id, "0000:1b:00.0") == 0 ? OK : NOT_FOUND;
+    return strcmp(bus_id, "0000:1b:00.0") == 0 || strcmp(bus_id, EMULATED) == 0 ? OK : NOT_FOUND;
 }
 FAKE(nvmlSystemGetDriverVersion, char *out, unsigned size)
 {
@@ -46,6 +50,15 @@ FAKE(nvmlDeviceGetMaxClockInfo, void *device, int clock, unsigned *out)
 FAKE(nvmlDeviceGetPowerUsage, void *device, unsigned *out)
 {
     *out = 123456;
+    return device == &gpu ? OK : NOT_FOUND;
+}
+FAKE(nvmlDeviceGetTotalEnergyConsumption, void *device, unsigned long long *out)
+{
+    struct timespec now;
+    const char *factor = getenv("FAKE_NVML_COUNTER");
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    *out = (unsigned long long)(123456 * seconds * (factor ? atof(factor) : 1));
     return device == &gpu ? OK : NOT_FOUND;
 }
 FAKE(nvmlDeviceGetEnforcedPowerLimit, void *device, unsigned *out)

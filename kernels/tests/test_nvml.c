@@ -87,12 +87,29 @@ static void without_library_or_device_the_reason_is_there(void **state)
     cJSON_Delete(out);
 }
 
+static void the_meter_reads_energy_and_power(void **state)
+{
+    (void)state;
+    use_fake_library();
+    cuda_meter *meter = cuda_meter_open("0000:1b:00.0");
+    assert_non_null(meter);
+    const dit_device_reading before = cuda_meter_read(meter);
+    usleep(20000);
+    const dit_device_reading after = cuda_meter_read(meter);
+    assert_true(before.power_w == 123.456 && after.power_w == 123.456);
+    assert_true(after.energy_j - before.energy_j >= 123.456 * 0.02 - 0.002);
+    cuda_meter_close(meter);
+    assert_null(cuda_meter_open("0000:1c:00.0"));
+    assert_true(isnan(cuda_meter_read(NULL).energy_j) && isnan(cuda_meter_read(NULL).power_w));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_those_that_the_library_tells),
         cmocka_unit_test(reasons_for_throttling_are_words),
         cmocka_unit_test(what_is_not_told_is_left_out),
+        cmocka_unit_test(the_meter_reads_energy_and_power),
         cmocka_unit_test(without_library_or_device_the_reason_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,10 @@
       "all denoising steps") \
     X(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, CLOCK, false, "simulation/vae_decode_ns", 1e-9, \
       "decoding the latents") \
+    X(ENERGY, "energy_j", JOULES, LOWER, CLOCK, false, "energy/iteration_j", 1, \
+      "energy that GPUs, or the processors' packages, take in one iteration") \
+    X(POWER, "power_w", WATTS, NEITHER, CLOCK, false, "energy/mean_w", 1, \
+      "their mean power, all together") \
     X(ERROR_TO_PUBLISHED, "error_to_published", RELATIVE, LOWER, LOOSELY, true, NULL, 0, \
       "|predicted / published - 1| of the latency, median over the points that are this case") \
     X(ERROR_TO_MEASURED, "error_to_measured", RELATIVE, LOWER, CLOCK, true, NULL, 0, \

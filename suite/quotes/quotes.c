@@ -24,14 +24,30 @@ static const struct {
     const char *symbol;
     report_unit unit;
     double factor;
-} unit_list[] = {
-    {"s", REPORT_UNIT_SECONDS, 1},           {"ms", REPORT_UNIT_SECONDS, 1e3},        {"us", REPORT_UNIT_SECONDS, 1e6},
-    {"\302\265s", REPORT_UNIT_SECONDS, 1e6}, {"min", REPORT_UNIT_SECONDS, 1.0 / 60},  {"B", REPORT_UNIT_BYTES, 1},
-    {"bytes", REPORT_UNIT_BYTES, 1},         {"kB", REPORT_UNIT_BYTES, 1e-3},         {"MB", REPORT_UNIT_BYTES, 1e-6},
-    {"GB", REPORT_UNIT_BYTES, 1e-9},         {"TB", REPORT_UNIT_BYTES, 1e-12},        {"x", REPORT_UNIT_FACTOR, 1},
-    {"\303\227", REPORT_UNIT_FACTOR, 1},     {"%", REPORT_UNIT_FACTOR, 100},          {"%", REPORT_UNIT_RELATIVE, 100},
-    {"dB", REPORT_UNIT_DECIBEL, 1},          {"GFLOP/s", REPORT_UNIT_GFLOP_PER_S, 1}, {"GFLOP", REPORT_UNIT_FLOP, 1e-9},
-    {"TFLOP", REPORT_UNIT_FLOP, 1e-12},      {"/h", REPORT_UNIT_PER_HOUR, 1}};
+} unit_list[] = {{"s", REPORT_UNIT_SECONDS, 1},
+                 {"ms", REPORT_UNIT_SECONDS, 1e3},
+                 {"us", REPORT_UNIT_SECONDS, 1e6},
+                 {"\302\265s", REPORT_UNIT_SECONDS, 1e6},
+                 {"min", REPORT_UNIT_SECONDS, 1.0 / 60},
+                 {"B", REPORT_UNIT_BYTES, 1},
+                 {"bytes", REPORT_UNIT_BYTES, 1},
+                 {"kB", REPORT_UNIT_BYTES, 1e-3},
+                 {"MB", REPORT_UNIT_BYTES, 1e-6},
+                 {"GB", REPORT_UNIT_BYTES, 1e-9},
+                 {"TB", REPORT_UNIT_BYTES, 1e-12},
+                 {"x", REPORT_UNIT_FACTOR, 1},
+                 {"\303\227", REPORT_UNIT_FACTOR, 1},
+                 {"%", REPORT_UNIT_FACTOR, 100},
+                 {"%", REPORT_UNIT_RELATIVE, 100},
+                 {"dB", REPORT_UNIT_DECIBEL, 1},
+                 {"GFLOP/s", REPORT_UNIT_GFLOP_PER_S, 1},
+                 {"GFLOP", REPORT_UNIT_FLOP, 1e-9},
+                 {"TFLOP", REPORT_UNIT_FLOP, 1e-12},
+                 {"/h", REPORT_UNIT_PER_HOUR, 1},
+                 {"J", REPORT_UNIT_JOULES, 1},
+                 {"kJ", REPORT_UNIT_JOULES, 1e-3},
+                 {"W", REPORT_UNIT_WATTS, 1},
+                 {"kW", REPORT_UNIT_WATTS, 1e-3}};
 
 static bool find_factor(const char *symbol, report_unit unit, double *out)
 {

@@ -148,8 +148,8 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     if (!one->is_simulated) suite_run_warn_of_ranks(&w, line, outcome);
     suite_run_add_wire(&w, line, &paths->wire, one, outcome);
     tell_warnings(line, note, sizeof note);
+    suite_run_note_result(run, index, outcome->status, line);
     DIT_TRY(suite_run_finish_line(run, &w, line));
-    suite_run_note_status(run, index, outcome->status);
     if (outcome->status == DIT_OUTCOME_OK)
         suite_precision_note(&run->precision, item->case_index, suite_record_latency_ns(outcome->record));
     result_text(outcome, one->is_simulated, result);
@@ -335,11 +335,12 @@ void suite_run_fill_summary(suite_run_state *run)
     summary->planned = run->schedule.item_count;
     summary->dropped = cJSON_GetArraySize(run->schedule.dropped);
     memset(summary->counts, 0, sizeof summary->counts);
-    summary->verdicts = 0;
+    summary->verdicts = summary->unsteady = 0;
     for (int i = 0; i < run->schedule.item_count; i++) {
         needless += is_needless(run, i);
         if (run->status[i] == SUITE_NOT_RUN) continue;
         summary->counts[run->status[i]]++;
+        summary->unsteady += run->unsteady[i] && run->status[i] == DIT_OUTCOME_OK;
         summary->verdicts += run->status[i] == DIT_OUTCOME_OOM && case_of(run, i)->is_simulated;
         done++;
     }

@@ -35,6 +35,7 @@ typedef struct {
     int planned, dropped;
     int counts[DIT_OUTCOME_COUNT]; /* newest result of each (case, process)               */
     int needless;                  /* planned processes that the asked precision did not need */
+    int unsteady;                  /* of the ok ones, results of a machine that did not hold still            */
     int verdicts;                  /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
     bool stays_behind; /* nothing could be run, so it did not become `latest`                */

@@ -113,7 +113,7 @@ static void take_history(suite_run_state *run)
         const suite_history_result *result = suite_history_find(&run->history, one->case_id, item->process);
         bool verdict = result && result->status == DIT_OUTCOME_OOM && one->is_simulated;
         if (!result || (run->params->retry_failed && !verdict && is_worth_retrying(result->status))) continue;
-        suite_run_note_status(run, i, result->status);
+        suite_run_note_result(run, i, result->status, result->document);
         if (result->status == DIT_OUTCOME_OK)
             suite_precision_note(&run->precision, item->case_index, suite_history_latency_ns(result->document));
     }

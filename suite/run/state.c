@@ -14,6 +14,7 @@ void suite_run_release(suite_run_state *run)
     suite_calibration_release(&run->calibration);
     suite_precision_release(&run->precision);
     free(run->status);
+    free(run->unsteady);
     free(run->good_process);
     suite_scratch_close();
 }
@@ -68,16 +69,18 @@ dit_status suite_run_find_programs(suite_run_state *run)
 dit_status suite_run_make_tables(suite_run_state *run)
 {
     run->status = malloc(sizeof *run->status * ((size_t)run->schedule.item_count + 1));
+    run->unsteady = calloc((size_t)run->schedule.item_count + 1, sizeof *run->unsteady);
     run->good_process = malloc(sizeof *run->good_process * ((size_t)run->schedule.case_count + 1));
-    if (!run->status || !run->good_process) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
+    if (!run->status || !run->unsteady || !run->good_process) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
     for (int i = 0; i < run->schedule.item_count; i++) run->status[i] = SUITE_NOT_RUN;
     for (int i = 0; i < run->schedule.case_count; i++) run->good_process[i] = SUITE_NOT_RUN;
     return suite_precision_init(&run->schedule, &run->precision);
 }
 
-void suite_run_note_status(suite_run_state *run, int index, dit_outcome status)
+void suite_run_note_result(suite_run_state *run, int index, dit_outcome status, const cJSON *line)
 {
     const suite_run_item *item = &run->schedule.items[index];
     run->status[index] = (int)status;
+    run->unsteady[index] = suite_history_is_unsteady(line);
     if (status == DIT_OUTCOME_OK) run->good_process[item->case_index] = item->process;
 }

@@ -26,6 +26,7 @@ typedef struct {
     suite_calibration calibration; /* of simulated cases */
     char engine[SUITE_PATH];       /* of measured cases; "" without one */
     int *status;                   /* per item: an outcome, or SUITE_NOT_RUN                        */
+    bool *unsteady;                /* per item: the machine did not hold still (suite_history_is_unsteady) */
     int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
     int cores;
     bool single_copy;
@@ -65,7 +66,8 @@ dit_status suite_run_plan(suite_run_state *run, const char *workload);
 dit_status suite_run_begin(suite_run_state *run);
 /* Makes places for what is known about each item and case; nothing is known yet. */
 dit_status suite_run_make_tables(suite_run_state *run);
-void suite_run_note_status(suite_run_state *run, int index, dit_outcome status);
+/* Takes an outcome with its line of the journal. */
+void suite_run_note_result(suite_run_state *run, int index, dit_outcome status, const cJSON *line);
 
 /* ---- lines.c: lines of the journal ------------------------------------------------------------------------------- */
 

@@ -12,7 +12,8 @@
 
 int suite_run_exit_code(const suite_run_summary *summaries, int count)
 {
-    bool interrupted = false, wrong = false, failed = false, ran = false, skipped = false, terminated = false;
+    bool interrupted = false, wrong = false, unsteady = false, failed = false, ran = false, skipped = false,
+         terminated = false;
     for (int i = 0; i < count; i++) {
         const suite_run_summary *one = &summaries[i];
         interrupted |= one->signal_number == SIGINT;
@@ -21,12 +22,14 @@ int suite_run_exit_code(const suite_run_summary *summaries, int count)
         failed |= one->counts[DIT_OUTCOME_FAILED] + one->counts[DIT_OUTCOME_TIMEOUT] + one->counts[DIT_OUTCOME_OOM] -
                       one->verdicts >
                   0;
+        unsteady |= one->unsteady > 0;
         ran |= one->counts[DIT_OUTCOME_OK] + one->verdicts > 0;
         skipped |= one->counts[DIT_OUTCOME_SKIPPED] > 0 || one->planned == 0;
     }
     if (interrupted || terminated) return interrupted ? DIT_EXIT_INTERRUPTED : DIT_EXIT_TERMINATED;
     if (wrong) return DIT_EXIT_VERIFICATION;
     if (failed) return DIT_EXIT_CASE;
+    if (unsteady) return DIT_EXIT_UNDECIDED;
     return skipped && !ran ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
 }
 
@@ -43,6 +46,7 @@ void suite_run_summary_put(dit_json_writer *w, cJSON *list, const suite_run_summ
         done += summary->counts[i];
     }
     dit_json_put_number(w, document, "done", done);
+    if (summary->unsteady) dit_json_put_int(w, document, "unsteady", summary->unsteady);
     if (summary->needless) dit_json_put_int(w, document, "needless", summary->needless);
     dit_json_put_number(w, document, "dropped", summary->dropped);
     dit_json_put_bool(w, document, "complete", summary->complete);
@@ -73,6 +77,7 @@ static void print_counts(const suite_run_summary *summary)
                    suite_colour_end(stdout, word));
     }
     suite_progress_duration(summary->wall_s, took);
+    if (summary->unsteady) printf(", %d of them on a machine that did not hold still", summary->unsteady);
     if (summary->needless) printf(", %d not needed for the precision", summary->needless);
     if (summary->wall_s > 0) printf(", in %s", took);
     if (summary->dropped) printf("; %d cell%s dropped", summary->dropped, suite_plural(summary->dropped));

@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "suite/run/params.h"
 
-/* Returns the exit code of several runs: 130/143 when interrupted, else 6 > 3 > 0; 77 when nothing ran but skips. */
+/* Returns the exit code of several runs: 130/143 when interrupted, else 6 > 3 > 5 > 0; 77 when nothing ran but skips. */
 int suite_run_exit_code(const suite_run_summary *summaries, int count);
 /* Adds {"session","path","workload","planned","done","ok",...,"complete","resume"?} to a list. */
 void suite_run_summary_put(dit_json_writer *w, cJSON *list, const suite_run_summary *summary);

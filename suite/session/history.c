@@ -159,3 +159,22 @@ double suite_record_latency_ns(const cJSON *record)
     free(values);
     return median;
 }
+
+static bool warns_of_unsteady(const cJSON *warnings)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, warnings)
+    {
+        const char *text = cJSON_IsString(item) ? item->valuestring : "";
+        if (strncmp(text, "unstable:", 9) == 0) return true;
+        if (strncmp(text, "throttled:", 10) == 0 && strcmp(text, "throttled: power_cap") != 0) return true;
+    }
+    return false;
+}
+
+bool suite_history_is_unsteady(const cJSON *result)
+{
+    const cJSON *record = dit_json_member(result, "record");
+    return warns_of_unsteady(dit_json_member(result, "warnings")) ||
+           warns_of_unsteady(dit_json_member(record, "warnings"));
+}

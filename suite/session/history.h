@@ -36,6 +36,9 @@ void suite_history_finish(suite_history *history);
 const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process);
 void suite_history_release(suite_history *history);
 
+/* Returns true if the warnings of a result, or of its record, say that the machine did not hold still: "unstable: ..." or
+ * "throttled: ...", but not "throttled: power_cap": GPUs work at that limit all day. */
+bool suite_history_is_unsteady(const cJSON *result);
 /* Returns the median over the steady iterations of a result's record, in ns; negative when there is none. */
 double suite_history_latency_ns(const cJSON *result);
 /* Returns that median for a record, which may be NULL. */

@@ -176,13 +176,39 @@ C
         grep -q '"warnings":\["throttled: power_cap"\]' hot/journal.jsonl && "$ditbench" report "$work/hot" >/dev/null
     grep -q 'throttled: power_cap' hot/report/report.html
 }
+# By the double of NVML, which is too hot all the time. Its counter and its power agree; then the counter counts half.
+metered() {
+    workload energy.json '"platform": "local-gpu", "threads_per_rank": 1,' '"seed": [1]' &&
+        sed -i 's/"iterations": [0-9]*/"iterations": 12/' energy.json &&
+        DITBENCH_NVML_LIBRARY=$build/tests/fake_nvml.so exits 5 on_emulated "$ditbench" run energy.json -q \
+            --set num_inference_steps=8 --output "$work/metered" >/dev/null &&
+        "$ditbench" verify "$work/metered" >/dev/null && grep -q '"meters":1,"rest_w":123.4[^,]*,"scope":"gpus"' metered/journal.jsonl &&
+        grep -q '"mean_w":12[34]\.' metered/journal.jsonl &&
+        "$ditbench" show "$work/metered" --columns case,energy_j,power_w | grep -q ' W'
+}
+disagreeing() {
+    FAKE_NVML_COUNTER=0.5 DITBENCH_NVML_LIBRARY=$build/tests/fake_nvml.so exits 5 on_emulated "$ditbench" run energy.json -q \
+        --set num_inference_steps=8 --output "$work/doubtful" >/dev/null &&
+        grep -q '"doubt":"the counter and the integral of power differ' doubtful/journal.jsonl &&
+        ! grep -q '"iteration_j"' doubtful/journal.jsonl
+}
+too_hot() {
+    sed 's/reasons = device ? 5 : 0/reasons = device ? 0x40 : 0/' nvml.c >hot.c && "${CC:-cc}" -shared -fPIC hot.c -o hot.so &&
+        DITBENCH_NVML_LIBRARY=$work/hot.so exits 5 on_emulated "$ditbench" run hot.json -q --output "$work/too_hot" >said &&
+        grep -q '1 of them on a machine that did not hold still' said &&
+        DITBENCH_NVML_LIBRARY=$work/hot.so exits 5 on_emulated "$ditbench" resume "$work/too_hot" -q >/dev/null &&
+        "$ditbench" verify "$work/too_hot" >/dev/null && "$ditbench" show "$work/too_hot" 2>&1 | grep -q 'hardware_thermal_slowdown'
+}
 if [ -e "$emulated" ]; then
+    ok "energy is read by counter and by integral" metered
+    ok "energy on which the two do not agree is not given" disagreeing
     ok "what held a device back is said in its record and in reports" throttled
+    ok "a run on a device that is too hot ends with 5" too_hot
     ok "an emulated GPU runs cases of both elements" in_bf16
     ok "an emulated GPU is calibrated" fitted cuda bf16
     ok "a device that is this machine is calibrated" fitted host fp32
 else
-    for name in runs "is calibrated" "is held back"; do
+    for name in "is metered" "is doubted" runs "is calibrated" "is held back" "is too hot"; do
         skip "an emulated GPU $name" "no $emulated"
     done
 fi

@@ -23,9 +23,8 @@ static const char purpose[] =
     "the whole run took stands in the last lines, with the fastest case of each model and size and the next command.\n"
     "Cases of simulated platforms run under SimGrid, several at a time; a simulated case that needs more memory than\n"
     "its device has is recorded as oom, which is not a failure.\n"
-    "Exit: 0; 3 a case failed or timed out; 4 no simulator where one is needed; 6 wrong numbers or bytes; 77 all "
-    "skipped;\n"
-    "130/143 interrupted.";
+    "Exit: 0; 3 a case failed or timed out; 4 no simulator where one is needed; 5 the machine did not hold still (a\n"
+    "GPU too hot, an emulated link that drifted); 6 wrong numbers or bytes; 77 all skipped; 130/143 interrupted.";
 
 static const char examples[] =
     "ditbench run smoke\n"
