@@ -82,6 +82,7 @@ static dit_status set_up(layer_program *p)
     p->measured.head.setup_ns = dit_clock_ns() - began;
     p->measured.head.load_peak = p->rt.ledger.total_peak;
     p->measured.head.rank = dit_comm_rank(dit_comm_world());
+    dit_measurement_name_host(&p->measured);
     p->measured.head.bound = p->rt.bound;
     memcpy(p->measured.head.coordinates, p->rt.coordinates, sizeof p->measured.head.coordinates);
     return DIT_OK;

@@ -156,6 +156,7 @@ static dit_status start_measurement(decoding *d)
     m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
     DIT_TRY(dit_warmup_init(m, &d->kase));
     m->head.rank = dit_comm_rank(dit_comm_world());
+    dit_measurement_name_host(m);
     m->head.bound = d->rt.bound;
     memcpy(m->head.coordinates, d->rt.coordinates, sizeof m->head.coordinates);
     return m->iteration ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");

@@ -19,6 +19,7 @@ dit_status dit_measurement_init(const dit_pipeline *p, dit_measurement *m)
     m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
     m->head.load_peak = p->load_peak;
     m->head.rank = dit_comm_rank(dit_comm_world());
+    dit_measurement_name_host(m);
     m->head.bound = p->rt.bound;
     memcpy(m->head.coordinates, p->rt.coordinates, sizeof m->head.coordinates);
     return DIT_OK;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
 
@@ -44,6 +45,15 @@ static dit_status dit_measurement_check_volume(const dit_measurement *m, const d
     for (int i = 0; i < m->iterations; i++)
         DIT_TRY(dit_volume_check(&m->iteration[i].counters, predicted, m->head.rank, i));
     return DIT_OK;
+}
+
+/* The name up to the first dot; a cluster's nodes share the rest. */
+void dit_measurement_name_host(dit_measurement *m)
+{
+    char name[256];
+    if (gethostname(name, sizeof name) != 0) return;
+    name[sizeof name - 1] = 0;
+    snprintf(m->head.host, sizeof m->head.host, "%.*s", (int)strcspn(name, "."), name);
 }
 
 /* ---- ranks meet -------------------------------------------------------------------------------------------------- */
@@ -199,6 +209,7 @@ static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m,
                      const dit_volume_table *predicted)
 {
     dit_json_put_int(w, entry, "rank", m->head.rank);
+    if (m->head.host[0]) dit_json_put_string(w, entry, "host", m->head.host);
     cJSON *coordinates = dit_json_put_object(w, entry, "coordinates");
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         dit_json_put_int(w, coordinates, dit_axis_name((dit_axis)axis), m->head.coordinates[axis]);
@@ -282,6 +293,17 @@ static void add_flops(dit_json_writer *w, cJSON *record, const dit_measurement *
     dit_json_put_number(w, flops, "attention", sum.attention);
     dit_json_put_number(w, flops, "other", sum.other);
     dit_json_put_number(w, flops, "total", sum.convolution + sum.linear + sum.attention + sum.other);
+}
+
+/* Adds how often each operator was called, by all ranks. */
+static void add_calls(dit_json_writer *w, cJSON *record, const dit_measurement *ranks, int world_size)
+{
+    cJSON *calls = dit_json_put_object(w, record, "operator_calls");
+    for (int op = 0; op < DIT_OPERATOR_COUNT; op++) {
+        int64_t sum = 0;
+        for (int rank = 0; rank < world_size; rank++) sum += ranks[rank].iteration[0].flops.calls[op];
+        if (sum) dit_json_put_int(w, calls, dit_operator_name((dit_operator)op), sum);
+    }
 }
 
 bool dit_validation_judge(const dit_validation *v, bool *pass)
@@ -417,6 +439,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     dit_json_put_bool(&w, record, "communication_match", match);
     add_memory(&w, record, ranks, world_size, estimated);
     add_flops(&w, record, ranks, world_size);
+    add_calls(&w, record, ranks, world_size);
     add_validation(&w, record, params->validation);
     add_more(&w, record, params->more);
     cJSON *list = dit_json_put_array(&w, record, "ranks");

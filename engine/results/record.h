@@ -16,10 +16,13 @@ typedef struct {
     int64_t rss_bytes; /* resident when it had ended; 0: not looked at */
 } dit_iteration;
 
+enum { DIT_HOST_NAME = 64 };
+
 /* Everything one rank measured. The arrays belong to the caller. */
 typedef struct {
     struct {
         int rank, coordinates[DIT_AXIS_COUNT], bound;
+        char host[DIT_HOST_NAME];     /* what its machine calls itself; "": a simulated rank */
         int64_t setup_ns, weights_ns; /* communicators and buffers; loading or generating weights */
         int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, load_peak, rss_bytes, loop_allocations;
         dit_device_account device; /* zeros without a device */
@@ -33,6 +36,9 @@ typedef struct {
     int64_t *warmup_ns;       /* [warmup_runs]       */
     cJSON *device_before, *device_after; /* of this rank's device alone; NULL without one */
 } dit_measurement;
+
+/* Notes what this machine calls itself: of several placements the harness tells a slow node by it. */
+void dit_measurement_name_host(dit_measurement *measurement);
 
 /* Outcome of comparing latents with those of one rank and, where steps were stale, with those of the oracle. An exact
  * run passes by its distance to one rank. An approximate run passes by its distance to the oracle; its distance to one

@@ -78,6 +78,7 @@ static void add_flops(dit_flops *sum, const dit_flops *part, double sign)
     sum->attention += sign * part->attention;
     sum->convolution += sign * part->convolution;
     sum->other += sign * part->other;
+    for (int op = 0; op < DIT_OPERATOR_COUNT; op++) sum->calls[op] += (int64_t)sign * part->calls[op];
 }
 
 static void add_counters(dit_comm_counters *sum, const dit_comm_counters *part, int64_t sign)

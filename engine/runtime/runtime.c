@@ -251,6 +251,7 @@ void dit_runtime_reset_account(dit_runtime *rt)
     {                                                                                                                  \
         int64_t began = dit_runtime_trace_begin(rt);                                                                   \
         rt->flops.account += dit_##name##_work(args).flops;                                                            \
+        rt->flops.calls[DIT_OPERATOR_##ID]++;                                                                          \
         rt->kernels->name(rt->pool, args);                                                                             \
         dit_runtime_trace_end(rt, DIT_TRACE_COMPUTE, traced_as, began);                                                \
     }

@@ -34,6 +34,7 @@ const char *dit_time_name(dit_time time);
 
 typedef struct {
     double linear, attention, convolution, other;
+    int64_t calls[DIT_OPERATOR_COUNT]; /* of each operator */
 } dit_flops;
 
 typedef struct {

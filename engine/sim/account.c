@@ -34,6 +34,8 @@ void dit_sim_counted_grow(dit_iteration *to, int64_t times, const dit_iteration 
     to->flops.attention += (double)times * (more->flops.attention - less->flops.attention);
     to->flops.convolution += (double)times * (more->flops.convolution - less->flops.convolution);
     to->flops.other += (double)times * (more->flops.other - less->flops.other);
+    for (int op = 0; op < DIT_OPERATOR_COUNT; op++)
+        to->flops.calls[op] += times * (more->flops.calls[op] - less->flops.calls[op]);
 }
 
 void dit_sim_account_grow(dit_sim_account *to, int64_t times, const dit_sim_account *more, const dit_sim_account *less)

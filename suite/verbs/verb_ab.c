@@ -2,7 +2,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "suite/compare/build.h"
+#include "suite/launch/build.h"
 #include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/looks.h"

@@ -1,4 +1,4 @@
-#include "suite/compare/build.h"
+#include "suite/launch/build.h"
 
 #include "base/log.h"
 #include "suite/launch/launch.h"

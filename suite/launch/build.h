@@ -1,8 +1,8 @@
 /* Build: the engine that one side of `ditbench ab` runs: a program, a build folder, or a commit of this repository,
  * which is checked out and built beside it.
  */
-#ifndef DIT_SUITE_COMPARE_BUILD_H
-#define DIT_SUITE_COMPARE_BUILD_H
+#ifndef DIT_SUITE_LAUNCH_BUILD_H
+#define DIT_SUITE_LAUNCH_BUILD_H
 
 #include "suite/launch/process.h"
 #include "suite/paths.h"
