@@ -90,6 +90,7 @@ static dit_status work(void *context)
     dit_comm_counter *sent = &f->rt.counters.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
     note(&f->device, f->does);
     f->rt.flops.linear += 7, f->rt.flops.attention += 5;
+    f->rt.flops.calls[DIT_OPERATOR_LINEAR] += 3;
     sent->bytes += BYTES, sent->messages += 2;
     return f->ends;
 }
@@ -144,6 +145,7 @@ static void a_launch_counts_what_the_recording_counted(void **state)
         assert_int_equal(sent->bytes, i * BYTES);
         assert_int_equal(sent->messages, i * 2);
         assert_true(f->rt.flops.linear == i * 7.0 && f->rt.flops.attention == i * 5.0 && f->rt.flops.other == 0);
+        assert_int_equal(f->rt.flops.calls[DIT_OPERATOR_LINEAR], i * 3);
     }
     memset(&f->rt.counters, 0, sizeof f->rt.counters); /* a new account */
     f->rt.flops = (dit_flops){0};
