@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "reports/records/agreement.h"
 #include "reports/records/published.h"
+#include "reports/records/ranks.h"
 #include "reports/text.h"
 
 #include <math.h>
@@ -338,6 +339,20 @@ static dit_status read_engine(const dit_json *doc, const cJSON *record, report_c
     return set_text(&kase->engine, text);
 }
 
+/* Counts are of the newest process that ended ok: they are equal in all of them. */
+static dit_status read_ranks(const dit_json *doc, const cJSON *record, report_case *kase, report_process *process)
+{
+    cJSON *counts = NULL;
+    free(process->hosts);
+    process->hosts = NULL;
+    if (process->status != DIT_OUTCOME_OK) return DIT_OK;
+    DIT_TRY(report_hosts_read(doc, record, "/record", &process->hosts));
+    DIT_TRY(report_counts_read(doc, record, "/record", &counts));
+    cJSON_Delete(kase->counts);
+    kase->counts = counts;
+    return DIT_OK;
+}
+
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
 {
     const cJSON *record = NULL;
@@ -350,6 +365,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
     read_warnings(doc->root, record, kase);
+    DIT_TRY(read_ranks(doc, record, kase, process));
     DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }

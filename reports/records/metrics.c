@@ -30,6 +30,11 @@ bool report_metric_from_name(const char *name, report_metric *out)
     return false;
 }
 
+bool report_metric_is_of_one_case(report_metric metric)
+{
+    return !metrics[metric].comparison && metric != REPORT_SPEEDUP && metric != REPORT_EFFICIENCY;
+}
+
 const char *report_better_name(report_better better)
 {
     static const char *const names[] = {"lower", "higher", "neither"};
@@ -152,6 +157,23 @@ static dit_status read_communication(const record_view *view, double out[REPORT_
     return sum_rows(view->doc, busiest.rows, at, "predicted_bytes", &out[REPORT_PREDICTED_BYTES]);
 }
 
+/* All calls of operators; stays as it is where the record counts none. */
+static dit_status read_calls(const record_view *view, double *out)
+{
+    const cJSON *calls = NULL, *item;
+    char pointer[256];
+    snprintf(pointer, sizeof pointer, "%.200s/operator_calls", view->pointer);
+    DIT_TRY(dit_json_optional_object(view->doc, view->record, view->pointer, "operator_calls", &calls));
+    if (calls) *out = 0;
+    cJSON_ArrayForEach(item, calls)
+    {
+        double value = 0;
+        DIT_TRY(dit_json_optional_number(view->doc, calls, pointer, item->string, 0, metrics_largest, &value));
+        *out += value;
+    }
+    return DIT_OK;
+}
+
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
                                double out[REPORT_METRIC_COUNT])
 {
@@ -164,6 +186,7 @@ dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const c
     DIT_TRY(read_samples(&view, "latency_ns", &out[REPORT_LATENCY]));
     DIT_TRY(read_samples(&view, "step_ns", &out[REPORT_STEP]));
     DIT_TRY(read_communication(&view, out));
+    DIT_TRY(read_calls(&view, &out[REPORT_OPERATOR_CALLS]));
     if (out[REPORT_LATENCY] > 0) {
         out[REPORT_GFLOP_PER_S] = out[REPORT_FLOPS] / out[REPORT_LATENCY] * 1e-9;
         out[REPORT_IMAGES_PER_HOUR] = num_images * 3600 / out[REPORT_LATENCY];

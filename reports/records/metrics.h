@@ -55,6 +55,8 @@
       "distance of an approximate method to its oracle") \
     X(FLOPS, "flops", FLOP, NEITHER, EXACTLY, false, "flops/total", 1, \
       "operations of one iteration") \
+    X(OPERATOR_CALLS, "operator_calls", COUNT, LOWER, EXACTLY, false, NULL, 0, \
+      "calls of operators in one iteration, all ranks") \
     X(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, CLOCK, false, NULL, 0, \
       "flops over latency_s") \
     X(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, CLOCK, false, NULL, 0, \
@@ -121,6 +123,8 @@ typedef struct {
 
 const report_metric_info *report_metric_get(report_metric metric);
 bool report_metric_from_name(const char *name, report_metric *out);
+/* True if one case has the metric by itself: no speedup, no efficiency, no distance to another number. */
+bool report_metric_is_of_one_case(report_metric metric);
 const char *report_better_name(report_better better);
 
 /* Reads the numbers of one record (results/schema/record.md) into `out`; NAN where it says nothing. One iteration makes

@@ -44,7 +44,9 @@ static void report_case_release(report_case *kase)
     report_trace_release(&kase->trace);
     report_failure_release(&kase->failure);
     cJSON_Delete(kase->tags);
+    for (int i = 0; i < kase->process_count; i++) free(kase->processes[i].hosts);
     free(kase->processes);
+    cJSON_Delete(kase->counts);
     free(kase->case_id);
     free(kase->label);
     free(kase->evidence);

@@ -19,6 +19,7 @@ typedef struct {
     int64_t process, order;
     dit_outcome status;
     double metric[REPORT_METRIC_COUNT];
+    char *hosts; /* where its ranks ran (ranks.h); NULL: nobody says */
 } report_process;
 
 /* What one rank sent, by axis, collective and phase. */
@@ -55,6 +56,7 @@ typedef struct {
     report_failure failure;
     report_traffic *traffic; /* of the newest ok process */
     int traffic_count;
+    cJSON *counts; /* what it did of each kind, all ranks (ranks.h); NULL: it does not say */
     report_trace trace;
     bool projection; /* simulated, and nobody has timed its software on a GPU */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
