@@ -1,6 +1,7 @@
 #include "suite/run/pairs.h"
 
 #include "base/json_writer.h"
+#include "base/log.h"
 #include "base/rng.h"
 #include "base/words.h"
 #include "suite/run/state.h"
@@ -63,6 +64,13 @@ static void find_differing_tags(suite_pairs *pairs)
     }
 }
 
+static void tell_left_out(int simulated)
+{
+    if (simulated)
+        dit_log_info("%d simulated case%s left out: virtual time needs no pairs", simulated,
+                     simulated == 1 ? " is" : "s are");
+}
+
 static dit_status check_sides(const suite_pairs *pairs)
 {
     const suite_schedule *old = &pairs->run[SUITE_PAIRS_OLD].schedule, *now = &pairs->run[SUITE_PAIRS_NEW].schedule;
@@ -70,7 +78,7 @@ static dit_status check_sides(const suite_pairs *pairs)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "the old side has %d cases, the new one %d", old->case_count, now->case_count),
             "settings of the sides may change cases, never their number");
-    if (suite_run_count_simulated(old) < old->case_count) return DIT_OK;
+    if (old->case_count) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_NO_MATCH, "every case is simulated, and virtual time needs no pairs"),
                           "run the workload twice, and `ditbench compare` the sessions: they repeat to the last digit");
 }
@@ -98,10 +106,12 @@ dit_status suite_pairs_open(const char *workload, const suite_run_params params[
     dit_status st = pairs ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for two runs");
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) {
         pairs->params[side] = params[side];
+        pairs->params[side].measured_only = true;
         st = open_side(pairs, workload, side, signals);
         if (st != DIT_OK) dit_error_note(st, "preparing the %s side", side_names[side]);
     }
     if (st == DIT_OK) st = check_sides(pairs);
+    if (st == DIT_OK) tell_left_out(pairs->run[SUITE_PAIRS_OLD].left_out);
     if (st == DIT_OK) find_differing_tags(pairs);
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = make_note(pairs, id, side, looks);
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = begin_side(pairs, side);
@@ -148,7 +158,7 @@ dit_status suite_pairs_run(suite_pairs *pairs, int process, const bool *wanted)
     for (int i = 0; i < old->schedule.item_count; i++) {
         const suite_run_item *item = &old->schedule.items[i];
         bool asked = !wanted || wanted[item->case_index];
-        if (item->process != process || !asked || old->schedule.cases[item->case_index].is_simulated) continue;
+        if (item->process != process || !asked) continue;
         if (suite_signals_poll(old->signals)) return DIT_OK;
         DIT_TRY(run_pair(pairs, i));
     }

@@ -16,7 +16,7 @@ typedef struct suite_pairs suite_pairs;
 
 enum { SUITE_PAIRS_OLD, SUITE_PAIRS_NEW, SUITE_PAIRS_SIDES };
 
-/* Loads and plans the workload twice and begins both sessions. The runs' params name engine, settings and output; their
+/* Loads and plans the measured cases of the workload twice and begins both sessions. The runs' params name engine, settings and output; their
  * `processes` is the most pairs that a case may need. `id` and `looks` (how often the numbers are looked at) go into
  * both first lines. Errors: those of suite_run_workload; DIT_ERR_USAGE when the sides have different numbers of cases;
  * DIT_ERR_NO_MATCH without a measured case. */
@@ -27,7 +27,7 @@ int suite_pairs_case_count(const suite_pairs *pairs);
 const suite_case *suite_pairs_case(const suite_pairs *pairs, int side, int index);
 const suite_session *suite_pairs_session(const suite_pairs *pairs, int side);
 /* Runs pair `process` of every case that is `wanted` (per case; NULL: all), in a random order that the plan's seed
- * fixes. `expected` pairs are shown as left to do. Stops at a signal. Errors: as suite_run_workload. */
+ * fixes. Stops at a signal. Errors: as suite_run_workload. */
 dit_status suite_pairs_run(suite_pairs *pairs, int process, const bool *wanted);
 /* Writes both last lines and gives everything back. `reason`: "decided" makes the sessions complete although pairs that
  * nobody needed were planned. Accepts NULL. Errors: DIT_ERR_IO. */

@@ -22,6 +22,7 @@ typedef struct {
     bool retry_failed;             /* resume: run failed, timed-out and oom results again   */
     bool other_hardware;           /* resume: allow a machine with another hardware_id      */
     bool trace;                    /* every case leaves a timeline                          */
+    bool measured_only;            /* simulated cases are left out                          */
     bool dry_run, quiet;
     const cJSON *ab; /* what the first line says of the pairs that this run is a side of; NULL: none */
     cJSON *previews; /* what a dry run would do is added to this array; NULL: printed */

@@ -26,6 +26,7 @@ dit_status suite_run_plan(suite_run_state *run, const char *path)
     if (run->params->processes > 0) workload.processes = run->params->processes;
     if (run->params->trace) DIT_TRY_GOTO(st, suite_workload_trace(&workload), done);
     DIT_TRY_GOTO(st, suite_schedule_make(&workload, run->params->filter, &run->schedule), done);
+    if (run->params->measured_only) run->left_out = suite_schedule_drop_simulated(&run->schedule);
     DIT_TRY_GOTO(st, suite_run_find_programs(run), done);
     DIT_TRY_GOTO(st, suite_calibration_load(run->params->calibration, &run->calibration), done);
     DIT_TRY_GOTO(st, suite_published_lines(&workload, &run->calibration, &run->schedule.published), done);

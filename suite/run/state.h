@@ -28,6 +28,7 @@ typedef struct {
     int *status;                   /* per item: an outcome, or SUITE_NOT_RUN                        */
     bool *unsteady;                /* per item: the machine did not hold still (suite_history_is_unsteady) */
     int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
+    int left_out;                  /* simulated cases of a run that measures only */
     int cores;
     bool single_copy;
     suite_precision precision;

@@ -81,6 +81,7 @@ static dit_status describe_workload(const suite_workload *workload, suite_schedu
     dit_json_put_copy(&w, out->workload, "set", workload->settings);
     dit_json_put_copy(&w, out->workload, "plots", workload->plots);
     dit_json_put_copy(&w, out->workload, "expect", workload->expect);
+    dit_json_put_copy(&w, out->workload, "gate", workload->gate);
     for (int i = 0; i < workload->dropped_count; i++) {
         const suite_dropped *dropped = &workload->dropped[i];
         cJSON *row = dit_json_put_object(&w, out->dropped, NULL);
@@ -116,6 +117,34 @@ done:
     free(place);
     if (st != DIT_OK) suite_schedule_release(out);
     return st;
+}
+
+static void release_case(suite_case *one)
+{
+    cJSON_Delete(one->document);
+    cJSON_Delete(one->tags);
+}
+
+int suite_schedule_drop_simulated(suite_schedule *schedule)
+{
+    int kept = 0, dropped = 0;
+    for (int i = 0; i < schedule->item_count; i++) {
+        suite_run_item item = schedule->items[i];
+        if (schedule->cases[item.case_index].is_simulated) continue;
+        for (int c = item.case_index - 1; c >= 0; c--) item.case_index -= schedule->cases[c].is_simulated;
+        item.order = kept;
+        schedule->items[kept++] = item;
+    }
+    schedule->item_count = kept;
+    for (int i = 0; i < schedule->case_count; i++) {
+        if (schedule->cases[i].is_simulated) {
+            release_case(&schedule->cases[i]);
+            dropped++;
+        } else
+            schedule->cases[i - dropped] = schedule->cases[i];
+    }
+    schedule->case_count -= dropped;
+    return dropped;
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
@@ -273,8 +302,7 @@ done:
 void suite_schedule_release(suite_schedule *schedule)
 {
     for (int i = 0; i < schedule->case_count; i++) {
-        cJSON_Delete(schedule->cases[i].document);
-        cJSON_Delete(schedule->cases[i].tags);
+        release_case(&schedule->cases[i]);
     }
     free(schedule->cases);
     free(schedule->items);

@@ -16,7 +16,7 @@ typedef struct {
     int case_count;
     suite_run_item *items; /* in running order */
     int item_count;
-    cJSON *workload;  /* {"path","name","title","hash","seed","set","plots","expect"}: all that a report needs */
+    cJSON *workload;  /* {"path","name","title","hash","seed","set","plots","expect","gate"}: all that a report needs */
     cJSON *dropped;   /* [{"cell","code","reason"}]                                                               */
     cJSON *published; /* lines of published points (published_lines.h); NULL: none                                */
     char hash[DIT_HASH_HEX]; /* of the canonical plan.json */
@@ -25,6 +25,8 @@ typedef struct {
 /* Plans the workload, keeping only items whose case passes `filter` (an expression over tags; NULL keeps all).
  * Errors: DIT_ERR_EXPRESSION, DIT_ERR_NO_MATCH when it keeps nothing, DIT_ERR_MEMORY. */
 dit_status suite_schedule_make(const suite_workload *workload, const char *filter, suite_schedule *out);
+/* Takes out the simulated cases. Returns how many there were. */
+int suite_schedule_drop_simulated(suite_schedule *schedule);
 /* Writes plan.json and cases/ID/case.json of every planned case. Fills `hash`. */
 dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *session);
 /* Writes plan.json alone. */

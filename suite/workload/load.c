@@ -93,7 +93,7 @@ static dit_status read_workload(suite_workload *workload)
 {
     static const char *const keys[] = {"schema", "name",   "title",     "description", "program", "defaults",
                                        "axes",   "zip",    "exclude",   "constraints", "repeat",  "measure",
-                                       "plots",  "expect", "notes_for", "published",   NULL};
+                                       "plots",  "expect", "notes_for", "published",   "gate",    NULL};
     const dit_json *doc = &workload->source;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(read_head(workload));

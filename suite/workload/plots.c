@@ -2,6 +2,7 @@
 
 #include "base/expr.h"
 #include "reports/figures/figure.h"
+#include "reports/records/gate.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
 #include "suite/published/published.h"
@@ -197,6 +198,14 @@ static dit_status read_entries(const dit_json *doc, const char *key, const cJSON
     return DIT_OK;
 }
 
+/* Sessions keep the list as it is; whoever judges them reads it again. */
+static dit_status read_gate(suite_workload *workload)
+{
+    report_gate gate;
+    workload->gate = dit_json_member(workload->source.root, "gate");
+    return report_gate_read(&workload->source, workload->source.root, "", &gate);
+}
+
 dit_status suite_plots_read(suite_workload *workload)
 {
     const dit_json *doc = &workload->source;
@@ -205,5 +214,6 @@ dit_status suite_plots_read(suite_workload *workload)
     DIT_TRY(read_entries(doc, "plots", &workload->plots, check_plot));
     DIT_TRY(read_entries(doc, "published", &workload->published, check_published));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "notes_for", &workload->notes_for));
+    DIT_TRY(read_gate(workload));
     return read_entries(doc, "expect", &workload->expect, check_claim);
 }

@@ -1,5 +1,5 @@
 /* Plots: reads the parts of a workload that are about its results: filters ("exclude", "constraints"), "plots", the
- * points of "published", and the claims of "expect". Syntax is checked here, names against the cells in names.h. */
+ * points of "published", the claims of "expect", and the rules of "gate". Syntax is checked here, names against the cells in names.h. */
 #ifndef DIT_SUITE_WORKLOAD_PLOTS_H
 #define DIT_SUITE_WORKLOAD_PLOTS_H
 

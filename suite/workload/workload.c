@@ -26,8 +26,8 @@ dit_status suite_require_identifier(const dit_json *doc, const cJSON *object, co
 
 dit_status suite_workload_parameters(const cJSON *workload, char out[DIT_HASH_HEX])
 {
-    static const char *const others[] = {"schema", "name",      "title",  "description",
-                                         "plots",  "published", "expect", "notes_for"};
+    static const char *const others[] = {"schema",    "name",   "title",     "description", "plots",
+                                         "published", "expect", "notes_for", "gate"};
     char *text = NULL;
     cJSON *parameters = cJSON_Duplicate(workload, true);
     if (!parameters) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a workload's parameters");

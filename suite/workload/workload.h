@@ -54,6 +54,7 @@ typedef struct {
     uint64_t plan_seed;          /* repeat.seed */
     cJSON *settings;             /* what --set laid over the file, {"num_inference_steps": 50}; NULL: nothing */
     const cJSON *plots, *expect; /* inside source; NULL when absent */
+    const cJSON *gate;           /* the same: how its numbers are judged (reports/records/gate.h) */
     const cJSON *published;      /* the same: [{"file", "where"}], published numbers to be shown beside the results */
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
