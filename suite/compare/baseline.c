@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "reports/records/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +15,14 @@ enum { BASELINE_PROCESSES = 1000 };
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Times of a clock are kept for the one metric that is judged; what a process happens to occupy is not kept. */
-static bool is_kept(const suite_side_case *kase, report_metric metric)
+/* Times of a clock are kept for the metrics that are judged: the usual one, and those that the workload names. What a
+ * process happens to occupy is kept only where the workload names it. */
+static bool is_kept(const suite_side *side, const suite_side_case *kase, report_metric metric)
 {
     const report_metric_info *info = report_metric_get(metric);
-    if (!kase->values[metric] || info->comparison || info->repeats == REPORT_REPEATS_LOOSELY) return false;
+    if (!kase->values[metric] || !report_metric_is_of_one_case(metric)) return false;
+    if (side->gate.rules[metric].named) return true;
+    if (info->repeats == REPORT_REPEATS_LOOSELY) return false;
     return info->repeats != REPORT_REPEATS_CLOCK || metric == REPORT_LATENCY || (kase->simulated && info->path);
 }
 
@@ -43,7 +47,7 @@ static void put_metric(dit_json_writer *w, cJSON *metrics, const suite_side_case
         if (isfinite(kase->values[metric][i])) dit_json_put_number(w, list, NULL, kase->values[metric][i]);
 }
 
-static void put_case(dit_json_writer *w, cJSON *list, const suite_side_case *kase)
+static void put_case(dit_json_writer *w, cJSON *list, const suite_side *side, const suite_side_case *kase)
 {
     cJSON *one = dit_json_put_object(w, list, NULL);
     dit_json_put_string(w, one, "case_id", kase->case_id);
@@ -55,14 +59,15 @@ static void put_case(dit_json_writer *w, cJSON *list, const suite_side_case *kas
     dit_json_put_copy(w, one, "tags", kase->tags);
     cJSON *metrics = dit_json_put_object(w, one, "metrics");
     for (int m = 0; m < REPORT_METRIC_COUNT; m++)
-        if (is_kept(kase, (report_metric)m)) put_metric(w, metrics, kase, (report_metric)m);
+        if (is_kept(side, kase, (report_metric)m)) put_metric(w, metrics, kase, (report_metric)m);
+    dit_json_put_copy(w, one, "counts", kase->counts);
 }
 
 /* What says whose numbers these are. The machine matters where it was measured, and its environment is what may explain
  * a difference; virtual time knows neither. */
 static void put_session(dit_json_writer *w, cJSON *root, const suite_side *side)
 {
-    static const char *const workload_keys[] = {"name", "title", "hash", "parameters", "set"};
+    static const char *const workload_keys[] = {"name", "title", "hash", "parameters", "set", "gate"};
     bool measured = false;
     cJSON *session = dit_json_put_object(w, root, "session"), *workload = NULL;
     for (int i = 0; i < side->case_count; i++) measured |= !side->cases[i].simulated;
@@ -88,7 +93,7 @@ dit_status suite_baseline_write(const suite_side *side, const char *path, const 
     dit_json_put_string(&w, root, "source", side->name);
     put_session(&w, root, side);
     cJSON *cases = dit_json_put_array(&w, root, "cases");
-    for (int i = 0; i < side->case_count; i++) put_case(&w, cases, &side->cases[i]);
+    for (int i = 0; i < side->case_count; i++) put_case(&w, cases, side, &side->cases[i]);
     DIT_TRY(dit_json_finish(&w, root, &document));
     dit_status st = dit_json_write_file(document, path, false);
     cJSON_Delete(document);
@@ -138,18 +143,17 @@ static dit_status read_metric(const place *at, const cJSON *item, suite_side_cas
     if (!report_metric_from_name(item->string, &metric)) return DIT_OK; /* of a later ditbench */
     double *values = malloc((size_t)out->process_count * sizeof *values);
     if (!values) return no_memory();
-    free(out->values[metric]);
-    out->values[metric] = values;
     bool list = cJSON_IsArray(item);
     const cJSON *value = list ? item->child : item;
     for (int i = 0; i < out->process_count; i++) {
         values[i] = NAN;
         if (!value) continue;
-        DIT_TRY(check_value(at, item, value));
+        dit_status st = check_value(at, item, value);
+        if (st != DIT_OK) return free(values), st;
         values[i] = value->valuedouble;
         if (list) value = value->next;
     }
-    return DIT_OK;
+    return suite_side_set_values(out, metric, values);
 }
 
 static dit_status read_metrics(const place *at, suite_side_case *out)
@@ -166,6 +170,25 @@ static dit_status read_metrics(const place *at, suite_side_case *out)
     for (int i = 0; i < out->process_count; i++) out->processes[i] = i;
     cJSON_ArrayForEach(item, metrics) DIT_TRY(read_metric(&inside, item, out));
     return DIT_OK;
+}
+
+/* What was done of each kind, and the digest of the plan. */
+static dit_status read_counts(const place *at, suite_side_case *out)
+{
+    const cJSON *counts = NULL, *item;
+    place inside = *at;
+    DIT_TRY(dit_json_optional_object(at->doc, at->object, at->pointer, "counts", &counts));
+    dit_json_pointer_join(inside.pointer, sizeof inside.pointer, at->pointer, "counts");
+    cJSON_ArrayForEach(item, counts)
+    {
+        const char *plan;
+        if (strcmp(item->string, REPORT_COUNTS_PLAN) == 0)
+            DIT_TRY(dit_json_optional_string(at->doc, counts, inside.pointer, REPORT_COUNTS_PLAN, &plan));
+        else
+            DIT_TRY(check_value(&inside, item, item));
+    }
+    out->counts = counts ? cJSON_Duplicate(counts, true) : NULL;
+    return counts && !out->counts ? no_memory() : DIT_OK;
 }
 
 static dit_status read_word(const place *at, const char *key, const char *const *words, const char **out)
@@ -196,7 +219,9 @@ static dit_status read_case(const place *at, suite_side_case *out)
     DIT_TRY(copy_text(label, &out->label));
     DIT_TRY(copy_text(failure, &out->failure));
     out->tags = cJSON_Duplicate(tags, true);
-    return out->tags ? read_metrics(at, out) : no_memory();
+    if (!out->tags) return no_memory();
+    DIT_TRY(read_counts(at, out));
+    return read_metrics(at, out);
 }
 
 static dit_status read_document(const dit_json *doc, suite_side *out)
@@ -213,6 +238,7 @@ static dit_status read_document(const dit_json *doc, suite_side *out)
     out->session = cJSON_Duplicate(session, true);
     out->cases = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->cases);
     if (!out->session || !out->cases) return no_memory();
+    DIT_TRY(report_gate_read(doc, dit_json_member(session, "workload"), "/session/workload", &out->gate));
     cJSON_ArrayForEach(one, cases)
     {
         place at = {doc, one, ""};

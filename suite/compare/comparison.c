@@ -1,6 +1,7 @@
 #include "suite/compare/comparison.h"
 
 #include "base/words.h"
+#include "reports/records/ranks.h"
 #include "suite/compare/looks.h"
 #include "suite/workload/tags.h"
 
@@ -24,6 +25,7 @@ void suite_comparison_release(suite_comparison *c)
     free(c->gone);
     free(c->added);
     free(c->turned);
+    free(c->skipped);
     *c = (suite_comparison){0};
 }
 
@@ -120,11 +122,17 @@ static bool is_clocked(const suite_side_case *old, const suite_side_case *now, r
     return report_metric_get(metric)->repeats == REPORT_REPEATS_CLOCK && !(old->simulated && now->simulated);
 }
 
-/* Whether less of the metric is better; more of it where nobody says. */
-static suite_verdict judge_exact(report_metric metric, double before, double after)
+/* How the metric is judged: as the new side's workload says, or the old one's where the new one says nothing. */
+static report_gate_rule rule_of(const suite_comparison *c, report_metric metric)
 {
-    if (before == after) return SUITE_VERDICT_SAME;
-    switch (report_metric_get(metric)->better) {
+    return report_gate_rule_of(c->now->gate.count ? &c->now->gate : &c->old->gate, metric);
+}
+
+/* Of numbers that repeat. A change of at most the share `slack` is none. */
+static suite_verdict judge_exact(report_better better, double slack, double before, double after)
+{
+    if (before == after || fabs(after - before) <= slack * fabs(before)) return SUITE_VERDICT_SAME;
+    switch (better) {
     case REPORT_BETTER_LOWER: return after < before ? SUITE_VERDICT_BETTER : SUITE_VERDICT_WORSE;
     case REPORT_BETTER_HIGHER: return after > before ? SUITE_VERDICT_BETTER : SUITE_VERDICT_WORSE;
     case REPORT_BETTER_NEITHER: break;
@@ -179,14 +187,23 @@ static dit_status judge_samples(const suite_comparison *c, double level, suite_t
     return allocated ? DIT_OK : no_memory();
 }
 
+/* The margin of a measured time: what the command line says, what the workload says, what is usual. */
+static double margin_of(const suite_comparison *c, const suite_comparison_params *params, const report_gate_rule *rule)
+{
+    if (params->margin > 0) return params->margin;
+    if (isfinite(rule->margin)) return rule->margin;
+    return c->paired ? margin_of_pairs : margin_of_sessions;
+}
+
 static dit_status add_timing(suite_comparison *c, const suite_comparison_params *params, const suite_side_case *old,
                              const suite_side_case *now, report_metric metric)
 {
     suite_timing *t = &c->timings[c->timing_count];
+    const report_gate_rule rule = rule_of(c, metric);
     if (!old->values[metric] || !now->values[metric]) return DIT_OK;
-    double least = params->margin > 0 ? params->margin : c->paired ? margin_of_pairs : margin_of_sessions;
     double noise = fmax(old->noise, now->noise);
-    *t = (suite_timing){.old = old, .now = now, .metric = metric, .margin = fmax(least, 2 * noise)};
+    *t = (suite_timing){.old = old, .now = now, .metric = metric, .better = rule.better};
+    t->margin = fmax(margin_of(c, params, &rule), 2 * noise);
     t->before = suite_side_median(old, metric);
     t->after = suite_side_median(now, metric);
     t->exact = !is_clocked(old, now, metric);
@@ -194,7 +211,8 @@ static dit_status add_timing(suite_comparison *c, const suite_comparison_params 
     if (t->exact) {
         t->ratio = (suite_ratio){.n = 1, .ratio = t->after / t->before};
         t->ratio.low = t->ratio.high = t->ratio.ratio;
-        t->verdict = judge_exact(metric, t->before, t->after);
+        t->margin = isfinite(rule.margin) ? rule.margin : 0;
+        t->verdict = judge_exact(rule.better, t->margin, t->before, t->after);
         c->exact_count++;
         return DIT_OK;
     }
@@ -203,37 +221,129 @@ static dit_status add_timing(suite_comparison *c, const suite_comparison_params 
     return DIT_OK;
 }
 
-/* Numbers that repeat: all of them, whether somebody asked for them or not. */
-static void add_differences(suite_comparison *c, const suite_side_case *old, const suite_side_case *now)
+/* ---- numbers that repeat ----------------------------------------------------------------------------------------- */
+
+static dit_status add_difference(suite_comparison *c, const suite_difference *difference)
 {
-    for (int m = 0; m < REPORT_METRIC_COUNT; m++) {
-        const report_metric_info *info = report_metric_get((report_metric)m);
-        bool exactly = info->repeats == REPORT_REPEATS_EXACTLY, nearly = info->repeats == REPORT_REPEATS_NEARLY;
-        if (info->comparison || !(exactly || nearly) || !old->values[m] || !now->values[m]) continue;
-        double before = suite_side_median(old, (report_metric)m), after = suite_side_median(now, (report_metric)m);
-        c->exact_count++;
-        if (before == after || (nearly && fabs(after - before) <= memory_slack * before)) continue;
-        c->differences[c->difference_count++] =
-            (suite_difference){.old = old,
-                               .now = now,
-                               .metric = (report_metric)m,
-                               .before = before,
-                               .after = after,
-                               .verdict = judge_exact((report_metric)m, before, after)};
+    if (c->difference_count == c->difference_capacity) {
+        int capacity = 2 * c->difference_capacity + 64;
+        suite_difference *grown = realloc(c->differences, (size_t)capacity * sizeof *grown);
+        if (!grown) return no_memory();
+        c->differences = grown;
+        c->difference_capacity = capacity;
     }
+    c->differences[c->difference_count++] = *difference;
+    return DIT_OK;
 }
 
+/* Judges one number of the metric, or of a kind that the metric adds up, and keeps it where it changed. */
+static dit_status compare_number(suite_comparison *c, suite_difference *d, const report_gate_rule *rule)
+{
+    bool nearly = report_metric_get(d->metric)->repeats == REPORT_REPEATS_NEARLY;
+    double slack = isfinite(rule->margin) ? rule->margin : nearly ? memory_slack : 0;
+    c->exact_count++;
+    d->better = rule->better;
+    d->verdict = judge_exact(d->better, slack, d->before, d->after);
+    return d->verdict == SUITE_VERDICT_SAME ? DIT_OK : add_difference(c, d);
+}
+
+/* Whether a metric is compared as it is: it repeats, or the workload asks for one that repeats loosely. */
+static bool is_compared(const suite_comparison *c, report_metric metric)
+{
+    report_repeats repeats = report_metric_get(metric)->repeats;
+    if (!report_metric_is_of_one_case(metric) || repeats == REPORT_REPEATS_CLOCK) return false;
+    return repeats != REPORT_REPEATS_LOOSELY || rule_of(c, metric).named;
+}
+
+/* Numbers that repeat: all of them, whether somebody asked for them or not. */
+static dit_status compare_numbers(suite_comparison *c, const suite_side_case *old, const suite_side_case *now)
+{
+    for (int m = 0; m < REPORT_METRIC_COUNT; m++) {
+        const report_metric metric = (report_metric)m;
+        const report_gate_rule rule = rule_of(c, metric);
+        if (!is_compared(c, metric) || !old->values[m] || !now->values[m]) continue;
+        suite_difference d = {.old = old, .now = now, .name = report_metric_get(metric)->name, .metric = metric};
+        d.before = suite_side_median(old, metric);
+        d.after = suite_side_median(now, metric);
+        DIT_TRY(compare_number(c, &d, &rule));
+    }
+    return DIT_OK;
+}
+
+/* The metric that a kind is a part of, which is the beginning of its name. */
+static bool metric_of_kind(const char *kind, report_metric *out)
+{
+    char name[TAG_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(kind, "/"), kind);
+    return report_metric_from_name(name, out);
+}
+
+/* Compares the kinds that `all` names; a kind that a side lacks was not done there. Kinds that `others` has, too, are
+ * left out. */
+static dit_status compare_kinds(suite_comparison *c, const suite_difference *sides, const cJSON *all,
+                                const cJSON *others)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, all)
+    {
+        suite_difference d = *sides;
+        if (!cJSON_IsNumber(item) || !metric_of_kind(item->string, &d.metric)) continue;
+        if (dit_json_member(others, item->string)) continue;
+        const report_gate_rule rule = rule_of(c, d.metric);
+        d.name = item->string;
+        d.before = dit_json_number_or(d.old->counts, d.name, 0);
+        d.after = dit_json_number_or(d.now->counts, d.name, 0);
+        DIT_TRY(compare_number(c, &d, &rule));
+    }
+    return DIT_OK;
+}
+
+/* A changed plan says nothing new where numbers of the case say already what changed. */
+static dit_status compare_plans(suite_comparison *c, const suite_difference *sides, int differences_before)
+{
+    suite_difference d = *sides;
+    d.name = REPORT_COUNTS_PLAN;
+    d.metric = REPORT_COMMUNICATION_MESSAGES;
+    d.better = REPORT_BETTER_NEITHER;
+    d.before = d.after = NAN;
+    d.old_text = dit_json_text_or(d.old->counts, REPORT_COUNTS_PLAN, NULL);
+    d.new_text = dit_json_text_or(d.now->counts, REPORT_COUNTS_PLAN, NULL);
+    d.verdict = SUITE_VERDICT_WORSE;
+    if (!d.old_text || !d.new_text) return DIT_OK;
+    c->exact_count++;
+    bool known = c->difference_count > differences_before || strcmp(d.old_text, d.new_text) == 0;
+    return known ? DIT_OK : add_difference(c, &d);
+}
+
+static dit_status compare_counts(suite_comparison *c, const suite_side_case *old, const suite_side_case *now,
+                                 int differences_before)
+{
+    const suite_difference sides = {.old = old, .now = now};
+    if (!old->counts || !now->counts || c->across) return DIT_OK;
+    DIT_TRY(compare_kinds(c, &sides, now->counts, NULL));
+    DIT_TRY(compare_kinds(c, &sides, old->counts, now->counts));
+    return compare_plans(c, &sides, differences_before);
+}
+
+/* A case that a side skipped is no case that failed there: what it needs was not there. */
 static dit_status compare_case(suite_comparison *c, const suite_comparison_params *params, const suite_side_case *old,
                                const suite_side_case *now)
 {
+    const int before = c->difference_count;
+    const bool skipped = old->status == DIT_OUTCOME_SKIPPED || now->status == DIT_OUTCOME_SKIPPED;
     c->matched_count++;
+    if (skipped) {
+        c->skipped[c->skipped_count][0] = old;
+        c->skipped[c->skipped_count++][1] = now;
+        return DIT_OK;
+    }
     if (old->status != now->status) {
         c->turned[c->turned_count][0] = old;
         c->turned[c->turned_count++][1] = now;
     }
     for (int i = 0; i < params->metric_count; i++) DIT_TRY(add_timing(c, params, old, now, params->metrics[i]));
-    add_differences(c, old, now);
-    return DIT_OK;
+    DIT_TRY(compare_numbers(c, old, now));
+    return compare_counts(c, old, now, before);
 }
 
 /* ---- all cases --------------------------------------------------------------------------------------------------- */
@@ -268,11 +378,11 @@ static dit_status make_room(suite_comparison *c, const suite_comparison_params *
 {
     size_t most = (size_t)(old_count < now_count ? old_count : now_count) + 1;
     c->timings = calloc(most * (size_t)params->metric_count, sizeof *c->timings);
-    c->differences = calloc(most * REPORT_METRIC_COUNT, sizeof *c->differences);
     c->turned = calloc(most, sizeof *c->turned);
+    c->skipped = calloc(most, sizeof *c->skipped);
     c->gone = calloc((size_t)old_count + 1, sizeof *c->gone);
     c->added = calloc((size_t)now_count + 1, sizeof *c->added);
-    return c->timings && c->differences && c->turned && c->gone && c->added ? DIT_OK : no_memory();
+    return c->timings && c->turned && c->skipped && c->gone && c->added ? DIT_OK : no_memory();
 }
 
 /* Rows stand in the order of the new side. `old` is sorted. */
@@ -313,8 +423,8 @@ static dit_status judge_all(suite_comparison *c, double level)
         if (t->exact) continue;
         t->evidence.greater = greater[k];
         t->evidence.smaller = smaller[k++];
-        t->verdict =
-            suite_verdict_of(&t->evidence, level, report_metric_get(t->metric)->better != REPORT_BETTER_HIGHER);
+        t->verdict = suite_verdict_of(&t->evidence, level, t->better != REPORT_BETTER_HIGHER);
+        if (t->better == REPORT_BETTER_NEITHER && t->verdict == SUITE_VERDICT_BETTER) t->verdict = SUITE_VERDICT_WORSE;
     }
     free(greater);
     free(smaller);
@@ -328,14 +438,29 @@ static bool same_hardware(const suite_side *old, const suite_side *now)
     return strcmp(a, b) == 0;
 }
 
+/* What is judged where nobody names metrics: the latency, and the times that the workload names. */
+static int usual_metrics(const suite_comparison *c, report_metric out[REPORT_METRIC_COUNT])
+{
+    int count = 0;
+    out[count++] = REPORT_LATENCY;
+    for (int m = 0; m < REPORT_METRIC_COUNT; m++) {
+        bool time = report_metric_get((report_metric)m)->repeats == REPORT_REPEATS_CLOCK;
+        if (m != REPORT_LATENCY && time && rule_of(c, (report_metric)m).named) out[count++] = (report_metric)m;
+    }
+    return count;
+}
+
 dit_status suite_comparison_make(const suite_side *old, const suite_side *now, const suite_comparison_params *asked,
                                  suite_comparison *out)
 {
-    static const report_metric usual[] = {REPORT_LATENCY};
+    report_metric usual[REPORT_METRIC_COUNT];
     suite_comparison_params params = *asked;
     keyed_list before = {0}, after = {0};
-    if (!params.metric_count) params.metrics = usual, params.metric_count = 1;
     *out = (suite_comparison){.old = old, .now = now, .same_hardware = same_hardware(old, now)};
+    if (!params.metric_count) {
+        params.metric_count = usual_metrics(out, usual);
+        params.metrics = usual;
+    }
     out->paired = old->pairing[0] && strcmp(old->pairing, now->pairing) == 0;
     if (!(params.level > 0)) params.level = suite_looks_level(usual_level, out->paired ? old->looks : 1);
     if (out->paired && !params.across && old->across[0]) params.across = old->across;
@@ -372,6 +497,11 @@ suite_verdict suite_comparison_verdict(const suite_comparison *c)
     for (int i = 0; i < 3; i++)
         if (counts[order[i]]) return order[i];
     return SUITE_VERDICT_SAME;
+}
+
+const suite_side_case *suite_comparison_who_skipped(const suite_comparison *c, int index)
+{
+    return c->skipped[index][c->skipped[index][1]->status == DIT_OUTCOME_SKIPPED];
 }
 
 bool suite_comparison_measured(const suite_comparison *c)

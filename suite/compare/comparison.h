@@ -4,6 +4,8 @@
  * difference is a change. Bytes of memory may differ by a hundredth. Measured times are judged by ratio.h, with Holm's
  * rule over all cases that are judged together. Processes that ran in pairs (`ditbench ab`) are compared in pairs; of
  * sessions that ran at different times a machine's drift looks like a change, so their least margin is wider.
+ * The key "gate" of the workload changes direction and margin of single metrics, and names further times that are
+ * judged; the new side says it, or the old one where the new one does not.
  */
 #ifndef DIT_SUITE_COMPARE_COMPARISON_H
 #define DIT_SUITE_COMPARE_COMPARISON_H
@@ -13,11 +15,11 @@
 
 /* Zero means default everywhere. */
 typedef struct {
-    const report_metric *metrics; /* times that are judged; latency_s                                  */
+    const report_metric *metrics; /* times that are judged; latency_s and those that the workload names */
     int metric_count;
     const char *across; /* tags, with commas, in which the sides differ: "platform"; cases are equal in all others */
     const char *filter; /* expression over tags: which cases                                          */
-    double margin;      /* a share; 0.02 for pairs, 0.05 for sessions apart                           */
+    double margin;      /* of times, a share; what the workload says, else 0.02 for pairs, 0.05 for sessions apart */
     double level;       /* 0.95, of pairs what is left of it for one of several looks                  */
 } suite_comparison_params;
 
@@ -25,6 +27,7 @@ typedef struct {
 typedef struct {
     const suite_side_case *old, *now;
     report_metric metric;
+    report_better better; /* REPORT_BETTER_NEITHER: every change is one for the worse */
     double before, after; /* medians over processes        */
     bool exact;           /* of a simulation: no statistics */
     suite_ratio ratio;
@@ -33,11 +36,16 @@ typedef struct {
     suite_verdict verdict;
 } suite_timing;
 
-/* A number that repeats, and did not. */
+/* A number that repeats, and did not: of a metric, or of one kind of what a metric adds up ("communication_bytes/ring/
+ * send_recv/step"). The digest of the plan is compared where no such number of the case changed: then the ranks send
+ * the sums of before in another way. */
 typedef struct {
     const suite_side_case *old, *now;
-    report_metric metric;
-    double before, after;
+    const char *name;                /* of the metric, the kind, or "plan"                                     */
+    report_metric metric;            /* which the kind is a part of                                            */
+    report_better better;            /* REPORT_BETTER_NEITHER: every change is one for the worse               */
+    double before, after;            /* NAN of a digest                                                        */
+    const char *old_text, *new_text; /* of a digest; NULL of a number                                         */
     suite_verdict verdict; /* UNDECIDED never; of a metric without a direction: WORSE, for nobody said that it may */
 } suite_difference;
 
@@ -49,10 +57,11 @@ typedef struct {
     suite_timing *timings;
     int timing_count;
     suite_difference *differences;
-    int difference_count;
+    int difference_count, difference_capacity;
     const suite_side_case **gone, **added; /* in one side only                     */
     const suite_side_case *(*turned)[2];   /* whose outcome is another one: old, now */
-    int gone_count, added_count, turned_count, matched_count;
+    const suite_side_case *(*skipped)[2];  /* that a side skipped: nothing is said of it */
+    int gone_count, added_count, turned_count, skipped_count, matched_count;
     int exact_count; /* numbers that were compared as they are */
 } suite_comparison;
 
@@ -65,6 +74,8 @@ void suite_comparison_release(suite_comparison *comparison);
 /* The verdict of all together: worse where anything is, else undecided where anything is, else better where anything
  * is, else same. A case that failed now and did not before is worse. */
 suite_verdict suite_comparison_verdict(const suite_comparison *comparison);
+/* Returns which case of pair `index` of the skipped ones was skipped: the new one, or the old one alone. */
+const suite_side_case *suite_comparison_who_skipped(const suite_comparison *comparison, int index);
 /* Whether a clock decided any of it. */
 bool suite_comparison_measured(const suite_comparison *comparison);
 /* How many timings have the verdict. */

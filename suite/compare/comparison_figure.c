@@ -11,19 +11,17 @@
 
 enum { LABEL_BYTES = 256 };
 
-/* Rows with labels of their own: a row of a metric beside the first names it. */
+/* Rows with labels of their own: a row of a number beside the first metric names it. */
 typedef struct {
     report_forest_row *rows;
     char (*labels)[LABEL_BYTES];
     int count;
 } row_list;
 
-static void add_row(row_list *list, const suite_side_case *kase, report_metric metric, bool named,
-                    const report_forest_row *row)
+static void add_row(row_list *list, const suite_side_case *kase, const char *name, const report_forest_row *row)
 {
     char *label = list->labels[list->count];
-    snprintf(label, LABEL_BYTES, "%s%s%s", named ? report_metric_get(metric)->name : "", named ? "  " : "",
-             kase->label);
+    snprintf(label, LABEL_BYTES, "%s%s%s", name ? name : "", name ? "  " : "", kase->label);
     list->rows[list->count] = *row;
     list->rows[list->count++].label = label;
 }
@@ -40,7 +38,8 @@ static void add_timings(const suite_comparison *c, row_list *list)
                                        .margin = t->exact ? 0 : t->margin,
                                        .better = t->verdict == SUITE_VERDICT_BETTER,
                                        .worse = t->verdict == SUITE_VERDICT_WORSE};
-        add_row(list, t->now, t->metric, t->metric != c->timings[0].metric, &row);
+        bool named = t->metric != c->timings[0].metric;
+        add_row(list, t->now, named ? report_metric_get(t->metric)->name : NULL, &row);
     }
 }
 
@@ -54,7 +53,7 @@ static void add_differences(const suite_comparison *c, row_list *list)
                                        .high = NAN,
                                        .better = d->verdict == SUITE_VERDICT_BETTER,
                                        .worse = d->verdict == SUITE_VERDICT_WORSE};
-        add_row(list, d->now, d->metric, true, &row);
+        add_row(list, d->now, d->name, &row);
     }
 }
 

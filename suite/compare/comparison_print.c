@@ -25,6 +25,7 @@ static bool is_time(report_metric metric)
 
 static const char *timing_word(const suite_timing *t)
 {
+    if (t->better == REPORT_BETTER_NEITHER && t->verdict == SUITE_VERDICT_WORSE) return "changed";
     return suite_verdict_name(t->verdict, is_time(t->metric));
 }
 
@@ -72,6 +73,9 @@ void suite_comparison_summary(const suite_comparison *c, char *out, size_t size)
     if ((size_t)used < size)
         used += snprintf(out + used, size - (size_t)used, "%s%d of %d exact numbers changed", first ? " " : "; ",
                          c->difference_count, c->exact_count);
+    if (c->skipped_count && (size_t)used < size)
+        used += snprintf(out + used, size - (size_t)used, "; %d case%s not judged, for they were skipped",
+                         c->skipped_count, suite_plural(c->skipped_count));
     if (c->turned_count && (size_t)used < size)
         snprintf(out + used, size - (size_t)used, "; %d case%s ended otherwise", c->turned_count,
                  suite_plural(c->turned_count));
@@ -111,19 +115,29 @@ static dit_status add_timing_row(suite_table *table, const suite_timing *t)
 
 static const char *difference_word(const suite_difference *d)
 {
-    if (report_metric_get(d->metric)->better == REPORT_BETTER_NEITHER) return "changed";
+    if (d->better == REPORT_BETTER_NEITHER) return "changed";
     return suite_verdict_name(d->verdict, false);
+}
+
+void suite_difference_texts(const suite_difference *d, char before[SUITE_DIFFERENCE_TEXT],
+                            char after[SUITE_DIFFERENCE_TEXT])
+{
+    if (d->old_text) {
+        snprintf(before, SUITE_DIFFERENCE_TEXT, "%.12s", d->old_text);
+        snprintf(after, SUITE_DIFFERENCE_TEXT, "%.12s", d->new_text);
+        return;
+    }
+    snprintf(before, SUITE_DIFFERENCE_TEXT, "%.17g", d->before);
+    snprintf(after, SUITE_DIFFERENCE_TEXT, "%.17g", d->after);
 }
 
 /* Exact numbers with all their digits: a difference in the last one must be seen. */
 static dit_status add_difference_row(suite_table *table, const suite_difference *d)
 {
-    char before[REPORT_NUMBER_TEXT], after[REPORT_NUMBER_TEXT], change[REPORT_NUMBER_TEXT];
-    snprintf(before, sizeof before, "%.17g", d->before);
-    snprintf(after, sizeof after, "%.17g", d->after);
+    char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT], change[REPORT_NUMBER_TEXT];
+    suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
-    const char *const texts[] = {d->now->label,     metric_name(d->metric), before, after, change, "exact", "",
-                                 difference_word(d)};
+    const char *const texts[] = {d->now->label, d->name, before, after, change, "exact", "", difference_word(d)};
     return fill_row(table, texts);
 }
 
@@ -140,6 +154,15 @@ static void print_turned(const suite_comparison *c, FILE *out)
         const suite_side_case *old = c->turned[i][0], *now = c->turned[i][1];
         fprintf(out, "%s: %s before, %s now%s%s\n", now->label, dit_outcome_name(old->status),
                 dit_outcome_name(now->status), now->failure[0] ? ": " : "", now->failure);
+    }
+}
+
+static void print_skipped(const suite_comparison *c, FILE *out)
+{
+    for (int i = 0; i < c->skipped_count; i++) {
+        const suite_side_case *one = suite_comparison_who_skipped(c, i);
+        fprintf(out, "%s: not judged, the %s side skipped it%s%s\n", one->label,
+                one == c->skipped[i][1] ? "new" : "old", one->failure[0] ? ": " : "", one->failure);
     }
 }
 
@@ -197,9 +220,10 @@ dit_status suite_comparison_print(const suite_comparison *c, FILE *out, int widt
     if (st == DIT_OK && table.row_count) suite_table_print(&table, out, width);
     suite_table_release(&table);
     print_turned(c, out);
+    print_skipped(c, out);
     print_list(out, "in the old one only", c->gone, c->gone_count);
     print_list(out, "in the new one only", c->added, c->added_count);
-    if (table.row_count || c->turned_count) fprintf(out, "\n");
+    if (table.row_count || c->turned_count || c->skipped_count) fprintf(out, "\n");
     print_reasons(c, out);
     print_how(c, out);
     suite_comparison_summary(c, summary, sizeof summary);
@@ -250,7 +274,6 @@ static void put_names(dit_json_writer *w, cJSON *row, const suite_side_case *old
 
 static void put_numbers(dit_json_writer *w, cJSON *row, report_metric metric, double before, double after)
 {
-    dit_json_put_string(w, row, "metric", metric_name(metric));
     dit_json_put_string(w, row, "unit", report_unit_name(report_metric_get(metric)->unit));
     dit_json_put_number(w, row, "old", before);
     dit_json_put_number(w, row, "new", after);
@@ -264,6 +287,7 @@ static void put_timings(dit_json_writer *w, cJSON *root, const suite_comparison 
         char reason[NOTE_BYTES];
         cJSON *row = dit_json_put_object(w, list, NULL);
         put_names(w, row, t->old, t->now);
+        dit_json_put_string(w, row, "metric", metric_name(t->metric));
         put_numbers(w, row, t->metric, t->before, t->after);
         dit_json_put_bool(w, row, "exact", t->exact);
         put_ratio(w, row, t);
@@ -280,8 +304,25 @@ static void put_differences(dit_json_writer *w, cJSON *root, const suite_compari
         const suite_difference *d = &c->differences[i];
         cJSON *row = dit_json_put_object(w, list, NULL);
         put_names(w, row, d->old, d->now);
-        put_numbers(w, row, d->metric, d->before, d->after);
+        dit_json_put_string(w, row, "metric", d->name);
+        if (d->old_text) {
+            dit_json_put_string(w, row, "old", d->old_text);
+            dit_json_put_string(w, row, "new", d->new_text);
+        } else
+            put_numbers(w, row, d->metric, d->before, d->after);
         dit_json_put_string(w, row, "verdict", difference_word(d));
+    }
+}
+
+static void put_skipped(dit_json_writer *w, cJSON *root, const suite_comparison *c)
+{
+    cJSON *list = dit_json_put_array(w, root, "skipped");
+    for (int i = 0; i < c->skipped_count; i++) {
+        const suite_side_case *one = suite_comparison_who_skipped(c, i);
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        put_names(w, row, c->skipped[i][0], c->skipped[i][1]);
+        dit_json_put_string(w, row, "side", one == c->skipped[i][1] ? "new" : "old");
+        if (one->failure[0]) dit_json_put_string(w, row, "reason", one->failure);
     }
 }
 
@@ -333,6 +374,7 @@ dit_status suite_comparison_json(const suite_comparison *c, const suite_circumst
     put_timings(&w, root, c);
     put_differences(&w, root, c);
     put_turned(&w, root, c);
+    put_skipped(&w, root, c);
     put_cases(&w, root, "only_old", c->gone, c->gone_count);
     put_cases(&w, root, "only_new", c->added, c->added_count);
     put_circumstances(&w, root, items, count);
@@ -375,11 +417,10 @@ static void append_timing(dit_buffer *out, const suite_timing *t)
 
 static void append_difference(dit_buffer *out, const suite_difference *d)
 {
-    char before[REPORT_NUMBER_TEXT], after[REPORT_NUMBER_TEXT], change[REPORT_NUMBER_TEXT];
-    snprintf(before, sizeof before, "%.17g", d->before);
-    snprintf(after, sizeof after, "%.17g", d->after);
+    char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT], change[REPORT_NUMBER_TEXT];
+    suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
-    append_row(out, d->now->label, metric_name(d->metric), before, after, change, "exact", difference_word(d));
+    append_row(out, d->now->label, d->name, before, after, change, "exact", difference_word(d));
 }
 
 static void append_comparison(dit_buffer *out, const suite_comparison *c, const suite_circumstance *items, int count)

@@ -10,6 +10,11 @@
 
 enum { FAILURE_BYTES = 400 };
 
+static dit_status no_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases of a comparison");
+}
+
 void suite_side_release(suite_side *side)
 {
     for (int i = 0; i < side->case_count; i++) {
@@ -18,6 +23,7 @@ void suite_side_release(suite_side *side)
         free(kase->failure);
         free(kase->processes);
         cJSON_Delete(kase->tags);
+        cJSON_Delete(kase->counts);
         for (int m = 0; m < REPORT_METRIC_COUNT; m++) free(kase->values[m]);
     }
     free(side->cases);
@@ -25,14 +31,33 @@ void suite_side_release(suite_side *side)
     *side = (suite_side){0};
 }
 
+dit_status suite_side_set_values(suite_side_case *kase, report_metric metric, double *values)
+{
+    double *present = malloc(((size_t)kase->process_count + 1) * sizeof *present);
+    int count = 0;
+    free(kase->values[metric]);
+    kase->values[metric] = values;
+    if (!present) return no_memory();
+    for (int i = 0; i < kase->process_count; i++)
+        if (isfinite(values[i])) present[count++] = values[i];
+    kase->medians[metric] = count ? dit_stats_median(present, count) : NAN;
+    free(present);
+    return DIT_OK;
+}
+
 double suite_side_median(const suite_side_case *kase, report_metric metric)
 {
-    double present[256];
-    int count = 0;
-    if (!kase->values[metric]) return NAN;
-    for (int i = 0; i < kase->process_count && count < 256; i++)
-        if (isfinite(kase->values[metric][i])) present[count++] = kase->values[metric][i];
-    return count ? dit_stats_median(present, count) : NAN;
+    return kase->values[metric] ? kase->medians[metric] : NAN;
+}
+
+bool suite_side_has_failures(const suite_side *side)
+{
+    for (int i = 0; i < side->case_count; i++) {
+        dit_outcome status = side->cases[i].status;
+        bool verdict = side->cases[i].simulated && status == DIT_OUTCOME_OOM;
+        if (status != DIT_OUTCOME_OK && status != DIT_OUTCOME_SKIPPED && !verdict) return true;
+    }
+    return false;
 }
 
 const suite_side_case *suite_side_find(const suite_side *side, const char *case_id)
@@ -43,11 +68,6 @@ const suite_side_case *suite_side_find(const suite_side *side, const char *case_
 }
 
 /* ---- a session --------------------------------------------------------------------------------------------------- */
-
-static dit_status no_memory(void)
-{
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases of a comparison");
-}
 
 static char *failure_text(const report_case *kase)
 {
@@ -69,10 +89,10 @@ static dit_status take_metric(const report_process *const *processes, report_met
     bool present = false;
     for (int i = 0; i < out->process_count; i++) present |= isfinite(processes[i]->metric[metric]);
     if (!present) return DIT_OK;
-    out->values[metric] = malloc((size_t)out->process_count * sizeof **out->values);
-    if (!out->values[metric]) return no_memory();
-    for (int i = 0; i < out->process_count; i++) out->values[metric][i] = processes[i]->metric[metric];
-    return DIT_OK;
+    double *values = malloc((size_t)out->process_count * sizeof *values);
+    if (!values) return no_memory();
+    for (int i = 0; i < out->process_count; i++) values[i] = processes[i]->metric[metric];
+    return suite_side_set_values(out, metric, values);
 }
 
 static dit_status take_processes(const report_case *kase, suite_side_case *out)
@@ -95,9 +115,10 @@ static dit_status take_case(const report_case *kase, suite_side_case *out)
     out->label = strdup(kase->label);
     out->failure = failure_text(kase);
     out->tags = cJSON_Duplicate(kase->tags, true);
+    out->counts = kase->counts ? cJSON_Duplicate(kase->counts, true) : NULL;
     out->simulated = report_case_is_simulated(kase);
     out->status = kase->status;
-    if (!out->label || !out->failure || !out->tags) return no_memory();
+    if (!out->label || !out->failure || !out->tags || (kase->counts && !out->counts)) return no_memory();
     return take_processes(kase, out);
 }
 
@@ -117,6 +138,7 @@ static dit_status take_table(const report_table *table, suite_side *out)
     out->session = cJSON_Duplicate(table->session.root, true);
     out->cases = calloc((size_t)table->case_count + 1, sizeof *out->cases);
     if (!out->session || !out->cases) return no_memory();
+    DIT_TRY(report_gate_read(&table->session, dit_json_member(out->session, "workload"), "/workload", &out->gate));
     take_pairing(out);
     for (int i = 0; i < table->case_count; i++) {
         if (report_case_is_oracle(&table->cases[i])) continue;

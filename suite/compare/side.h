@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/outcome.h"
-#include "reports/records/metrics.h"
+#include "reports/records/gate.h"
 #include "suite/paths.h"
 
 /* One case. An absent metric has no values. */
@@ -19,7 +19,9 @@ typedef struct {
     int process_count;                   /* those that ended ok   */
     int64_t *processes;                  /* their numbers, ascending */
     double *values[REPORT_METRIC_COUNT]; /* per process, NAN where it has none; NULL: no process has */
-    double noise; /* half-width of the interval of an A/A ratio, as a share; 0: nobody has measured it */
+    double medians[REPORT_METRIC_COUNT]; /* of them; suite_side_median gives NAN where there are none */
+    cJSON *counts; /* what was done of each kind (reports/records/ranks.h); NULL: it does not say     */
+    double noise;  /* half-width of the interval of an A/A ratio, as a share; 0: nobody has measured it */
 } suite_side_case;
 
 /* release accepts a zeroed one. */
@@ -29,6 +31,7 @@ typedef struct {
     char pairing[64];      /* what sessions share whose processes ran in pairs; "": they did not   */
     int looks;             /* how often their numbers were looked at before a verdict; 1 otherwise */
     char across[512];      /* tags in which the cases of pairs differ on purpose; ""               */
+    report_gate gate;      /* how its workload wants its numbers judged */
     bool is_baseline;
     suite_side_case *cases;
     int case_count;
@@ -38,9 +41,14 @@ typedef struct {
 dit_status suite_side_load_session(const char *journal, const char *name, suite_side *out);
 void suite_side_release(suite_side *side);
 
-/* Median of the values of a metric, NAN without one. */
+/* Takes over `values`, one for each process. Errors: DIT_ERR_MEMORY. */
+dit_status suite_side_set_values(suite_side_case *kase, report_metric metric, double *values);
+/* Returns the median of the values of a metric, NAN without one. */
 double suite_side_median(const suite_side_case *kase, report_metric metric);
 /* Case by id; NULL: none. */
 const suite_side_case *suite_side_find(const suite_side *side, const char *case_id);
+/* True if a case of the side failed: it ended neither ok nor skipped. A simulation that says "out of memory" did not
+ * fail. */
+bool suite_side_has_failures(const suite_side *side);
 
 #endif

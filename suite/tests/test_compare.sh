@@ -108,6 +108,37 @@ if [ -x "$build/bin/ditbench-engine-sim" ]; then
         [ $? -eq 1 ] && grep -q "lost case: a case of the baseline did not run" out
     }
     ok "a case of the baseline that did not run closes it" lost
+    ok "a call of an operator more closes it" gate_closes operator_calls 'm["operator_calls"] -= 1'
+    count() { # NAME: the part of the case that counts
+        change other.json "k = [k for k in d['cases'][0]['counts'] if k.startswith('$1/')][0]; d['cases'][0]['counts'][k] -= 1"
+        $ditbench gate "$simulated" -b other.json -q --github >out 2>err
+        [ $? -eq 1 ] && grep -q "^::error .*: $1/.* was .*, is " out || { cat out err; return 1; }
+    }
+    ok "a byte more in one collective closes it, and the collective is named" count communication_bytes
+    ok "a message more in one collective closes it" count communication_messages
+    ok "a call more of one operator closes it, and the operator is named" count operator_calls
+    ok "another plan with the same sums closes it" gate_closes plan 'd["cases"][0]["counts"]["plan"] = "0" * 32'
+    for class in weights_bytes state_bytes activations_bytes comm_buffer_bytes; do
+        ok "a fiftieth more of $class closes it" gate_closes "$class" "m[\"$class\"] *= 0.98"
+    done
+    filtered() { # the file has two cases, and one is run
+        $ditbench gate "$simulated" -b base.json -q --filter "method == 'ring'" --json >out 2>err || { cat out err; return 1; }
+        python3 -c 'import json; d = json.load(open("out")); assert d["cases"] == 1 and not d["only_old"], d'
+    }
+    ok "with --filter the other cases of the file are not missed" filtered
+    ok "an update with --filter would lose them: refused" refuses 2 "would lose the other cases" gate "$simulated" -b base.json --update --reason x --filter "method == 'ring'"
+    ruled() { # a workload's rule: a tenth more of the flops is no change, and waiting is judged
+        sed 's/"axes"/"gate": [{"metric": "flops", "margin": 10}, {"metric": "exposed_communication_s"}],\n  "axes"/' "$simulated" >ruled.json
+        $ditbench gate ruled.json -b base.json --update --reason first -q >out 2>err || { cat err; return 1; }
+        change other.json 'm["flops"] *= 0.95'
+        $ditbench gate ruled.json -b other.json -q >out 2>err || { cat out err; return 1; }
+        change other.json 'm["exposed_communication_s"] -= 1e-9'
+        $ditbench gate ruled.json -b other.json -q --github >out 2>err
+        [ $? -eq 1 ] && grep -q "^::error .*: exposed_communication_s was" out || { cat out err; return 1; }
+    }
+    ok "the workload's gate sets margins and names further times" ruled
+    sed 's/"axes"/"gate": [{"metric": "flop"}],\n  "axes"/' "$simulated" >wrong.json
+    ok "an unknown metric of a rule is named with its place" refuses 2 "wrong.json:[0-9]*:[0-9]*: /gate/0/metric: metric \"flop\" is none of" validate wrong.json
 else
     for name in open byte message operation nanosecond memory better lost; do skip "gate: $name" "no simulator"; done
 fi

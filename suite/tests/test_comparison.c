@@ -244,6 +244,184 @@ static void what_differs_besides_is_ranked(void **state)
     cJSON_Delete(now);
 }
 
+/* ---- rules of the workload --------------------------------------------------------------------------------------- */
+
+/* Compares as `compare` does, after the rules stand in the new side's session. */
+static dit_status compare_by(const char *rules, const char *old, const char *now)
+{
+    char text[8192], path[2 * TEST_FOLDER];
+    suite_comparison_release(&comparison);
+    suite_side_release(&old_side);
+    suite_side_release(&new_side);
+    assert_ok(suite_side_load(write_side("old", old), &old_side));
+    snprintf(path, sizeof path, "%s/ruled.json", folder);
+    snprintf(text, sizeof text,
+             "{\"schema\":\"ditbench.baseline/1\",\"session\":{\"hardware\":{\"hardware_id\":\"m\"},"
+             "\"workload\":{\"gate\":[%s]}},\"cases\":[%s]}",
+             rules, now);
+    test_file_write(path, text, strlen(text));
+    DIT_TRY(suite_side_load(path, &new_side));
+    return suite_comparison_make(&old_side, &new_side, &(suite_comparison_params){0}, &comparison);
+}
+
+static void a_rule_sets_direction_and_margin_of_a_number(void **state)
+{
+    (void)state;
+    static const char old[] = SIMULATED("a", "\"flops\":100"), more[] = SIMULATED("a", "\"flops\":102"),
+                      less[] = SIMULATED("a", "\"flops\":98");
+    assert_ok(compare_by("{\"metric\":\"flops\",\"margin\":3}", old, more));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_SAME);
+    assert_ok(compare_by("{\"metric\":\"flops\",\"margin\":1}", old, more));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
+    assert_ok(compare_by("{\"metric\":\"flops\",\"better\":\"lower\"}", old, less));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_BETTER);
+    assert_ok(compare_by("{\"metric\":\"flops\",\"better\":\"higher\"}", old, less));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
+    assert_ok(compare_by("{\"metric\":\"total_bytes\",\"better\":\"equal\"}", SIMULATED("a", "\"total_bytes\":100"),
+                         SIMULATED("a", "\"total_bytes\":90")));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
+}
+
+static void a_rule_sets_the_margin_of_a_measured_time(void **state)
+{
+    (void)state;
+    static const char faster[] = MEASURED("a", "\"latency_s\":[0.90,0.91,0.92,0.90,0.91,0.92]");
+    assert_ok(
+        compare_by("{\"metric\":\"latency_s\",\"margin\":40}", MEASURED("a", SIX("")), MEASURED("a", SIX_SLOWER)));
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_SAME);
+    assert_ok(compare_by("{\"metric\":\"latency_s\",\"better\":\"equal\"}", MEASURED("a", SIX("")), faster));
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_WORSE);
+    assert_ok(compare_by("", MEASURED("a", SIX("")), faster));
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_BETTER);
+}
+
+static void a_rule_asks_for_times_and_numbers_that_nobody_judges_else(void **state)
+{
+    (void)state;
+#define PARTS(waits, far) "\"latency_s\":1,\"exposed_communication_s\":" waits ",\"rel_l2\":" far
+    static const char old[] = SIMULATED("a", PARTS("0.1", "0.5")), now[] = SIMULATED("a", PARTS("0.2", "0.6"));
+    assert_ok(compare_by("", old, now));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_SAME);
+    assert_ok(compare_by("{\"metric\":\"exposed_communication_s\"}", old, now));
+    assert_int_equal(comparison.timing_count, 2);
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
+    assert_ok(compare_by("{\"metric\":\"rel_l2\",\"margin\":10}", old, now));
+    assert_int_equal(comparison.difference_count, 1);
+    assert_string_equal(comparison.differences[0].name, "rel_l2");
+    assert_ok(compare_by("{\"metric\":\"rel_l2\",\"margin\":30}", old, now));
+    assert_int_equal(comparison.difference_count, 0);
+}
+
+static void a_wrong_rule_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    static const char one[] = SIMULATED("a", "\"flops\":1");
+    assert_fails(compare_by("{\"metric\":\"latency\"}", one, one), DIT_ERR_JSON_VALUE,
+                 "/session/workload/gate/0/metric");
+    assert_contains(dit_error_last()->hint, "latency_s");
+    assert_fails(compare_by("{\"metric\":\"flops\"},{\"metric\":\"flops\"}", one, one), DIT_ERR_JSON_VALUE, "already");
+    assert_fails(compare_by("{\"metric\":\"speedup\"}", one, one), DIT_ERR_JSON_VALUE, "several cases");
+    assert_fails(compare_by("{\"metric\":\"flops\",\"better\":\"less\"}", one, one), DIT_ERR_JSON_VALUE,
+                 "gate/0/better");
+    assert_fails(compare_by("{\"metric\":\"flops\",\"margin\":-1}", one, one), DIT_ERR_JSON_VALUE, "gate/0/margin");
+    assert_fails(compare_by("{\"metric\":\"flops\",\"most\":1}", one, one), DIT_ERR_JSON_UNKNOWN_KEY, "most");
+    assert_fails(compare_by("3", one, one), DIT_ERR_JSON_TYPE, "gate/0");
+}
+
+/* ---- what was done of each kind ---------------------------------------------------------------------------------- */
+
+#define COUNTED(counts)                                                                                                \
+    "{\"case_id\":\"a\",\"label\":\"l\",\"evidence\":\"simulated\",\"status\":\"ok\",\"tags\":{},"                     \
+    "\"metrics\":{\"communication_bytes\":30},\"counts\":{" counts "}}"
+
+static void kinds_are_compared_one_by_one(void **state)
+{
+    (void)state;
+    static const char old[] = COUNTED("\"communication_bytes/ring/send_recv/step\":10,"
+                                      "\"communication_bytes/ulysses/all_to_all/step\":20,\"plan\":\"aa\"");
+    assert_ok(compare(old, old, NULL));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_SAME);
+    assert_int_equal(comparison.exact_count, 4);
+    assert_ok(compare(old,
+                      COUNTED("\"communication_bytes/ring/send_recv/step\":12,"
+                              "\"communication_bytes/ulysses/all_to_all/step\":18,\"plan\":\"bb\""),
+                      NULL));
+    assert_int_equal(comparison.difference_count, 2); /* the plan says nothing new */
+    assert_string_equal(comparison.differences[0].name, "communication_bytes/ring/send_recv/step");
+    assert_int_equal(comparison.differences[0].verdict, SUITE_VERDICT_WORSE);
+    assert_int_equal(comparison.differences[1].verdict, SUITE_VERDICT_BETTER);
+    /* a kind that was not there, and one that is gone */
+    assert_ok(compare(COUNTED("\"operator_calls/copy\":3"), COUNTED("\"operator_calls/linear\":4"), NULL));
+    assert_int_equal(comparison.difference_count, 2);
+    assert_near(comparison.differences[0].before, 0, 0);
+    assert_near(comparison.differences[1].after, 0, 0);
+    /* an older file counts nothing, and a later one what nobody knows here */
+    assert_ok(compare(SIMULATED("a", "\"flops\":1"), COUNTED("\"operator_calls/copy\":3"), NULL));
+    assert_int_equal(comparison.difference_count, 0);
+    assert_ok(compare(COUNTED("\"new_things/x\":1"), COUNTED("\"new_things/x\":2"), NULL));
+    assert_int_equal(comparison.difference_count, 0);
+}
+
+static void a_plan_that_moved_between_ranks_closes_the_gate(void **state)
+{
+    (void)state;
+    assert_ok(compare(COUNTED("\"operator_calls/copy\":3,\"plan\":\"aa\""),
+                      COUNTED("\"operator_calls/copy\":3,\"plan\":\"bb\""), NULL));
+    assert_int_equal(comparison.difference_count, 1);
+    assert_string_equal(comparison.differences[0].name, "plan");
+    assert_string_equal(comparison.differences[0].new_text, "bb");
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
+    suite_side_release(&old_side);
+    assert_fails(suite_side_load(write_side("bad", COUNTED("\"operator_calls/copy\":-3")), &old_side),
+                 DIT_ERR_JSON_VALUE, "/cases/0/counts/operator_calls~1copy");
+    assert_fails(suite_side_load(write_side("bad", COUNTED("\"plan\":3")), &old_side), DIT_ERR_JSON_TYPE,
+                 "/cases/0/counts/plan");
+}
+
+/* ---- outcomes ---------------------------------------------------------------------------------------------------- */
+
+static void what_a_machine_has_to_skip_is_not_judged(void **state)
+{
+    (void)state;
+#define SKIPPED(id)                                                                                                    \
+    "{\"case_id\":\"" id "\",\"label\":\"l\",\"evidence\":\"measured\",\"status\":\"skipped\","                        \
+    "\"failure\":\"E_ENVIRONMENT: no GPU\",\"tags\":{},\"metrics\":{}}"
+    assert_ok(compare(MEASURED("a", SIX("")) "," MEASURED("b", "\"flops\":1"),
+                      SKIPPED("a") "," MEASURED("b", "\"flops\":1"), NULL));
+    assert_int_equal(comparison.skipped_count, 1);
+    assert_int_equal(comparison.turned_count, 0);
+    assert_int_equal(comparison.gone_count, 0);
+    assert_string_equal(suite_comparison_who_skipped(&comparison, 0)->failure, "E_ENVIRONMENT: no GPU");
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_SAME);
+    assert_ok(compare(SKIPPED("a"), MEASURED("a", SIX("")), NULL));
+    assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_SAME);
+    assert_string_equal(suite_comparison_who_skipped(&comparison, 0)->failure, "E_ENVIRONMENT: no GPU");
+}
+
+static void a_case_that_fails_on_both_sides_has_failed(void **state)
+{
+    (void)state;
+    static const char failed[] = "{\"case_id\":\"a\",\"label\":\"l\",\"evidence\":\"measured\",\"status\":\"failed\","
+                                 "\"tags\":{},\"metrics\":{}}";
+    assert_ok(compare(failed, failed, NULL));
+    assert_int_equal(comparison.turned_count, 0);
+    assert_true(suite_side_has_failures(&new_side));
+    assert_ok(compare(SKIPPED("a"), SKIPPED("a"), NULL));
+    assert_false(suite_side_has_failures(&new_side));
+}
+
+static void a_median_is_that_of_all_processes(void **state)
+{
+    (void)state;
+    char list[4000] = "", text[4200];
+    for (int i = 0; i < 600; i++) strcat(list, i < 256 ? "1," : i < 599 ? "9," : "9");
+    snprintf(text, sizeof text, MEASURED("a", "\"latency_s\":[%s]"), list);
+    suite_side_release(&old_side);
+    assert_ok(suite_side_load(write_side("many", text), &old_side));
+    assert_int_equal(old_side.cases[0].process_count, 600);
+    assert_near(suite_side_median(&old_side.cases[0], REPORT_LATENCY), 9, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +436,15 @@ int main(void)
         cmocka_unit_test(a_baseline_reads_back_as_it_was_written),
         cmocka_unit_test(a_damaged_baseline_is_refused_with_its_place),
         cmocka_unit_test(what_differs_besides_is_ranked),
+        cmocka_unit_test(a_rule_sets_direction_and_margin_of_a_number),
+        cmocka_unit_test(a_rule_sets_the_margin_of_a_measured_time),
+        cmocka_unit_test(a_rule_asks_for_times_and_numbers_that_nobody_judges_else),
+        cmocka_unit_test(a_wrong_rule_is_refused_with_its_place),
+        cmocka_unit_test(kinds_are_compared_one_by_one),
+        cmocka_unit_test(a_plan_that_moved_between_ranks_closes_the_gate),
+        cmocka_unit_test(what_a_machine_has_to_skip_is_not_judged),
+        cmocka_unit_test(a_case_that_fails_on_both_sides_has_failed),
+        cmocka_unit_test(a_median_is_that_of_all_processes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -3,13 +3,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "suite/launch/build.h"
-#include "suite/compare/comparison_figure.h"
-#include "suite/compare/comparison_print.h"
 #include "suite/compare/looks.h"
-#include "suite/console/cli.h"
-#include "suite/console/terminal.h"
 #include "suite/run/pairs.h"
 #include "suite/verbs/verbs.h"
+#include "suite/verbs/verdict_answer.h"
 #include "suite/workload/settings.h"
 
 #include <stdio.h>
@@ -24,7 +21,9 @@ static const char purpose[] =
     "more, cases without a verdict get more pairs, 15 at most; the looks share the 5 % of false alarms. Both sides "
     "are\n"
     "sessions, and `ditbench compare` says the verdict again.\n"
-    "Exit: 0 nothing is slower; 1 something is; 3 a case failed; 5 undecided after all pairs or all time.";
+    "Simulated cases are left out: virtual time needs no pairs.\n"
+    "Exit: 0 nothing is slower; 1 something is; 3 a case of the new side failed; 5 undecided after all pairs or all\n"
+    "time; 77 all skipped.";
 
 static const char examples[] = "ditbench ab smoke --old HEAD~1 --new build\n"
                                "ditbench ab smoke --old ../main --new . --filter 'world_size == 2' --margin 3\n"
@@ -34,18 +33,16 @@ typedef struct {
     suite_cli cli;
     suite_strings side[SUITE_PAIRS_SIDES];
     char engine[SUITE_PAIRS_SIDES][SUITE_PATH], output[SUITE_PAIRS_SIDES][SUITE_PATH];
-    const char *filter, *markdown, *figure;
+    suite_verdict_words words;
     suite_strings settings; /* of both sides */
     int64_t first, most;
-    double max_time_s, timeout_s, margin_percent;
+    double max_time_s, timeout_s;
     suite_run_params params[SUITE_PAIRS_SIDES];
     suite_signals signals;
     suite_pairs *pairs;
     bool *wanted;
     suite_side read[SUITE_PAIRS_SIDES];
     suite_comparison comparison;
-    suite_verdict verdict;
-    bool failed;
 } ab_call;
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
@@ -79,7 +76,7 @@ static dit_status read_side(ab_call *call, int side)
         params->output = call->output[side];
     }
     params->name = names[side];
-    params->filter = call->filter;
+    params->filter = call->words.filter;
     params->timeout_s = call->timeout_s;
     params->processes = (int)call->most;
     params->quiet = call->cli.quiet;
@@ -98,7 +95,7 @@ static dit_status check_counts(ab_call *call)
 
 static dit_status look(ab_call *call)
 {
-    const suite_comparison_params params = {.margin = call->margin_percent / 100};
+    const suite_comparison_params params = {.margin = call->words.margin_percent / 100};
     suite_comparison_release(&call->comparison);
     for (int side = 0; side < SUITE_PAIRS_SIDES; side++) {
         const suite_session *session = suite_pairs_session(call->pairs, side);
@@ -183,35 +180,23 @@ static dit_status compare_builds(ab_call *call)
 
 /* ---- answering --------------------------------------------------------------------------------------------------- */
 
-static dit_status print_json(const ab_call *call)
+static dit_status answer(const ab_call *call)
 {
-    dit_json_writer w = {0};
-    cJSON *document = NULL;
-    DIT_TRY(suite_comparison_json(&call->comparison, NULL, 0, &document));
-    return suite_cli_finish_json(&w, "compare", document);
-}
-
-static dit_status answer(ab_call *call)
-{
+    const suite_verdict_answer all = {.comparison = &call->comparison};
     if (!call->comparison.old) return DIT_OK; /* stopped before the first look */
-    call->verdict = suite_comparison_verdict(&call->comparison);
-    for (int i = 0; i < call->comparison.matched_count && i < call->comparison.turned_count; i++)
-        call->failed |= call->comparison.turned[i][1]->status != DIT_OUTCOME_OK;
-    if (call->markdown) DIT_TRY(suite_comparison_markdown(&call->comparison, NULL, 0, call->markdown));
-    const report_style style = {0};
-    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
-    if (call->cli.json) return print_json(call);
-    DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
-    printf("again: ditbench compare %s %s\n", call->read[SUITE_PAIRS_OLD].name, call->read[SUITE_PAIRS_NEW].name);
+    DIT_TRY(suite_verdict_print(&call->cli, &call->words, &all));
+    if (!call->cli.json)
+        printf("again: ditbench compare %s %s\n", call->read[SUITE_PAIRS_OLD].name, call->read[SUITE_PAIRS_NEW].name);
     return DIT_OK;
 }
 
+/* A case that failed on the old side alone and ends well now is better, and no failure of what is judged. */
 static int exit_code(const ab_call *call)
 {
     if (call->signals.received) return 128 + call->signals.received;
-    if (call->failed) return DIT_EXIT_CASE;
-    if (call->verdict == SUITE_VERDICT_WORSE) return DIT_EXIT_GATE;
-    return call->verdict == SUITE_VERDICT_UNDECIDED ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
+    if (!call->comparison.old) return DIT_EXIT_UNDECIDED;
+    if (suite_side_has_failures(&call->read[SUITE_PAIRS_NEW])) return DIT_EXIT_CASE;
+    return suite_verdict_exit_code(&call->comparison);
 }
 
 static void release(ab_call *call)
@@ -225,7 +210,7 @@ static void release(ab_call *call)
 
 int suite_verb_ab(int argc, char **argv)
 {
-    ab_call call = {.first = SUITE_LOOKS_FIRST, .most = SUITE_LOOKS_MOST, .verdict = SUITE_VERDICT_UNDECIDED};
+    ab_call call = {.first = SUITE_LOOKS_FIRST, .most = SUITE_LOOKS_MOST};
     const suite_option options[] = {
         {"old", 0, SUITE_OPTION_STRINGS, "SIDE", "engine, build folder, commit or KEY=VALUE; may be repeated",
          &call.side[SUITE_PAIRS_OLD], 0, 0},
@@ -235,11 +220,8 @@ int suite_verb_ab(int argc, char **argv)
          SUITE_RATIO_LEAST, 1000},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "begin no pairs after TIME", &call.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.timeout_s, 0, 0},
-        {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "a smaller change is none (2)", &call.margin_percent, 0, 0},
-        {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
-        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
-        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.filter, 0, 0},
         SUITE_OPTION_SET(&call.settings),
+        SUITE_VERDICT_OPTIONS(call.words, "a smaller change is none (2)"),
         {0},
     };
     const suite_cli_spec spec = {"ab", "WORKLOAD", purpose, examples, options, 1, 1};

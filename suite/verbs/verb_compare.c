@@ -1,11 +1,9 @@
 /* ditbench compare: what changed between two sessions, and whether the change is real. */
 #include "base/words.h"
-#include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/named_side.h"
-#include "suite/console/cli.h"
-#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
+#include "suite/verbs/verdict_answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +24,8 @@ enum { MOST_METRICS = 16, METRIC_NAME = 64, MOST_CIRCUMSTANCES = 12 };
 
 typedef struct {
     suite_cli cli;
-    const char *metrics, *markdown, *figure;
-    double margin_percent;
+    suite_verdict_words words;
+    const char *metrics;
     bool env;
     suite_comparison_params params;
     report_metric metric[MOST_METRICS];
@@ -56,7 +54,8 @@ static dit_status read_metrics(compare_call *call)
 static dit_status load(compare_call *call)
 {
     DIT_TRY(read_metrics(call));
-    call->params.margin = call->margin_percent / 100;
+    call->params.margin = call->words.margin_percent / 100;
+    call->params.filter = call->words.filter;
     DIT_TRY(suite_side_load(call->cli.operands[0], &call->old));
     DIT_TRY(suite_side_load(call->cli.operands[1], &call->now));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &call->params, &call->comparison));
@@ -65,31 +64,13 @@ static dit_status load(compare_call *call)
                                        &call->circumstance_count);
 }
 
-static dit_status print_json(const compare_call *call)
-{
-    dit_json_writer w = {0};
-    cJSON *document = NULL;
-    DIT_TRY(suite_comparison_json(&call->comparison, call->circumstances, call->circumstance_count, &document));
-    return suite_cli_finish_json(&w, "compare", document);
-}
-
 static dit_status answer(const compare_call *call)
 {
-    if (call->markdown)
-        DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
-                                          call->markdown));
-    const report_style style = {0};
-    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
-    if (call->cli.json) return print_json(call);
-    DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
-    if (call->env) suite_circumstances_print(call->circumstances, call->circumstance_count, MOST_CIRCUMSTANCES, stdout);
+    const suite_verdict_answer all = {&call->comparison, call->circumstances, call->circumstance_count};
+    DIT_TRY(suite_verdict_print(&call->cli, &call->words, &all));
+    if (call->env && !call->cli.json)
+        suite_circumstances_print(call->circumstances, call->circumstance_count, MOST_CIRCUMSTANCES, stdout);
     return DIT_OK;
-}
-
-static int exit_code(suite_verdict verdict)
-{
-    if (verdict == SUITE_VERDICT_WORSE) return DIT_EXIT_GATE;
-    return verdict == SUITE_VERDICT_UNDECIDED ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
 }
 
 int suite_verb_compare(int argc, char **argv)
@@ -97,15 +78,11 @@ int suite_verb_compare(int argc, char **argv)
     compare_call call = {.params = {0}};
     const suite_option options[] = {
         {"metric", 'm', SUITE_OPTION_STRING, "A,B", "times to judge (latency_s)", &call.metrics, 0, 0},
-        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.params.filter, 0, 0},
         {"across", 0, SUITE_OPTION_STRING, "TAG,TAG", "cases match that are equal in all tags but these",
          &call.params.across, 0, 0},
-        {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "a smaller change is none (2 for pairs, 5 otherwise)",
-         &call.margin_percent, 0, 0},
         {"env", 0, SUITE_OPTION_FLAG, NULL, "say what else differs: machine, libraries, build, workload", &call.env, 0,
          0},
-        {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
-        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
+        SUITE_VERDICT_OPTIONS(call.words, "a smaller change is none (2 for pairs, 5 otherwise)"),
         {0},
     };
     const suite_cli_spec spec = {"compare", "OLD NEW", purpose, examples, options, 2, 2};
@@ -113,7 +90,7 @@ int suite_verb_compare(int argc, char **argv)
     if (code >= 0) return code;
     dit_status st = load(&call);
     if (st == DIT_OK) st = answer(&call);
-    code = st == DIT_OK ? exit_code(suite_comparison_verdict(&call.comparison)) : suite_cli_fail(&call.cli, st);
+    code = st == DIT_OK ? suite_verdict_exit_code(&call.comparison) : suite_cli_fail(&call.cli, st);
     suite_comparison_release(&call.comparison);
     suite_side_release(&call.old);
     suite_side_release(&call.now);

@@ -1,13 +1,11 @@
 /* ditbench gate: does this build keep to the numbers that a baseline file holds? */
 #include "base/log.h"
 #include "suite/compare/baseline.h"
-#include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/named_side.h"
-#include "suite/console/cli.h"
-#include "suite/console/terminal.h"
 #include "suite/run/run.h"
 #include "suite/verbs/verbs.h"
+#include "suite/verbs/verdict_answer.h"
 #include "suite/workload/settings.h"
 
 #include <stdio.h>
@@ -21,7 +19,10 @@ static const char purpose[] =
     "hundredth; measured times bind on the baseline's hardware, with an interval and a margin. A change for the "
     "better\n"
     "passes, and asks for an update. --update writes the file anew with the reason.\n"
-    "Exit: 0 passed; 1 something is worse or changed; 3 a case failed; 5 a measured time is undecided.";
+    "A case that this machine has to skip is not judged. The key \"gate\" of the workload sets direction and margin "
+    "of\n"
+    "single metrics.\n"
+    "Exit: 0 passed; 1 something is worse or changed; 3 a case failed; 5 a measured time is undecided; 77 all skipped.";
 
 static const char examples[] =
     "ditbench gate smoke --baseline ci/baselines/smoke.json\n"
@@ -30,9 +31,9 @@ static const char examples[] =
 
 typedef struct {
     suite_cli cli;
-    const char *baseline, *session, *reason, *markdown, *figure, *filter, *engine;
+    suite_verdict_words words;
+    const char *baseline, *session, *reason, *engine;
     bool update, github, exact_only;
-    double margin_percent;
     suite_strings settings;
     suite_signals signals;
     suite_run_summary summary;
@@ -54,6 +55,10 @@ static dit_status check_words(const gate_call *call)
     if (call->update && !(call->reason && call->reason[0]))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--update needs --reason TEXT"),
                               "the reason stands in the file, for those who ask why its numbers changed");
+    if (call->update && call->words.filter)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--update with --filter would lose the other cases of %s", call->baseline),
+            "--update writes the file anew from all that was run");
     return DIT_OK;
 }
 
@@ -62,7 +67,7 @@ static dit_status run_workload(gate_call *call, char **argv, int argc)
     const suite_run_params params = {.argc = argc,
                                      .argv = argv,
                                      .settings = call->settings,
-                                     .filter = call->filter,
+                                     .filter = call->words.filter,
                                      .engine = call->engine,
                                      .output = call->cli.output,
                                      .quiet = call->cli.quiet};
@@ -96,7 +101,7 @@ static void drop_foreign_times(gate_call *call)
 
 static dit_status judge(gate_call *call)
 {
-    const suite_comparison_params params = {.filter = call->filter, .margin = call->margin_percent / 100};
+    const suite_comparison_params params = {.filter = call->words.filter, .margin = call->words.margin_percent / 100};
     DIT_TRY(suite_baseline_load(call->baseline, &call->old));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &params, &call->comparison));
     drop_foreign_times(call);
@@ -106,14 +111,8 @@ static dit_status judge(gate_call *call)
 
 static int exit_code(const gate_call *call)
 {
-    for (int i = 0; i < call->now.case_count; i++) {
-        dit_outcome status = call->now.cases[i].status;
-        bool simulated = call->now.cases[i].simulated && status == DIT_OUTCOME_OOM;
-        if (status != DIT_OUTCOME_OK && status != DIT_OUTCOME_SKIPPED && !simulated) return DIT_EXIT_CASE;
-    }
-    suite_verdict verdict = suite_comparison_verdict(&call->comparison);
-    if (verdict == SUITE_VERDICT_WORSE || call->comparison.gone_count) return DIT_EXIT_GATE;
-    return verdict == SUITE_VERDICT_UNDECIDED ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
+    if (suite_side_has_failures(&call->now)) return DIT_EXIT_CASE;
+    return call->comparison.gone_count ? DIT_EXIT_GATE : suite_verdict_exit_code(&call->comparison);
 }
 
 /* ---- answering --------------------------------------------------------------------------------------------------- */
@@ -123,9 +122,10 @@ static void print_annotations(const suite_comparison *c)
 {
     for (int i = 0; i < c->difference_count; i++) {
         const suite_difference *d = &c->differences[i];
+        char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT];
+        suite_difference_texts(d, before, after);
         if (d->verdict == SUITE_VERDICT_WORSE)
-            printf("::error title=ditbench gate::%s: %s was %.17g, is %.17g\n", d->now->label,
-                   report_metric_get(d->metric)->name, d->before, d->after);
+            printf("::error title=ditbench gate::%s: %s was %s, is %s\n", d->now->label, d->name, before, after);
     }
     for (int i = 0; i < c->timing_count; i++) {
         const suite_timing *t = &c->timings[i];
@@ -135,14 +135,6 @@ static void print_annotations(const suite_comparison *c)
     }
     for (int i = 0; i < c->gone_count; i++)
         printf("::error title=ditbench gate::%s: a case of the baseline did not run\n", c->gone[i]->label);
-}
-
-static dit_status print_json(const gate_call *call)
-{
-    dit_json_writer w = {0};
-    cJSON *document = NULL;
-    DIT_TRY(suite_comparison_json(&call->comparison, call->circumstances, call->circumstance_count, &document));
-    return suite_cli_finish_json(&w, "compare", document);
 }
 
 static void print_next(const gate_call *call, int code)
@@ -163,13 +155,9 @@ static void print_next(const gate_call *call, int code)
 
 static dit_status answer(const gate_call *call, int code)
 {
-    if (call->markdown)
-        DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
-                                          call->markdown));
-    const report_style style = {0};
-    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
-    if (call->cli.json) return print_json(call);
-    DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
+    const suite_verdict_answer all = {&call->comparison, call->circumstances, call->circumstance_count};
+    DIT_TRY(suite_verdict_print(&call->cli, &call->words, &all));
+    if (call->cli.json) return DIT_OK;
     if (code == DIT_EXIT_GATE) suite_circumstances_print(call->circumstances, call->circumstance_count, 6, stdout);
     if (call->github) print_annotations(&call->comparison);
     print_next(call, code);
@@ -202,14 +190,10 @@ int suite_verb_gate(int argc, char **argv)
         {"update", 0, SUITE_OPTION_FLAG, NULL, "write the file from what was run", &call.update, 0, 0},
         {"reason", 0, SUITE_OPTION_STRING, "TEXT", "why the numbers may change; kept in the file", &call.reason, 0, 0},
         {"exact-only", 0, SUITE_OPTION_FLAG, NULL, "judge no measured time", &call.exact_only, 0, 0},
-        {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "of measured times: a smaller change is none (5)",
-         &call.margin_percent, 0, 0},
-        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.filter, 0, 0},
         SUITE_OPTION_SET(&call.settings),
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.engine, 0, 0},
         {"github", 0, SUITE_OPTION_FLAG, NULL, "print annotations for GitHub Actions", &call.github, 0, 0},
-        {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
-        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
+        SUITE_VERDICT_OPTIONS(call.words, "of measured times: a smaller change is none (5)"),
         {0},
     };
     const suite_cli_spec spec = {"gate", "[WORKLOAD]", purpose, examples, options, 0, 1};
