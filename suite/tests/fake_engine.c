@@ -13,6 +13,8 @@
  *   fault ("none"), process (-1)      what goes wrong, and in which process; -1: in all
  *   rank (-1)                         of whom; -1: the last rank
  *   slow_by (1), leak_bytes (1 MiB)   of the faults slow_rank and leak: share, bytes an iteration
+ *   hosts (0), slow_host (-1)         how many hosts there are, node0, node1, ...: rank r of process p runs on node
+ *                                     (p + r) % hosts; which of them makes every process on it slower, by slow_by
  *
  * Faults: crash, kill (as the kernel's out-of-memory killer does it), hang, exit (3, without a word), wrong (latents),
  * nan, torn (half a record.json), silent (no record.json), old_schema, new_schema, slow_rank, leak, orphan (a child
@@ -43,7 +45,7 @@ static const char *const faults[] = {"none",   "crash",      "kill",       "hang
                                      "silent", "old_schema", "new_schema", "slow_rank", "leak", "orphan", NULL};
 
 typedef struct {
-    int64_t seed, slow_starts, process, rank, leak_bytes;
+    int64_t seed, slow_starts, process, rank, leak_bytes, hosts, slow_host;
     double mean_s, between, within, drift, outliers, outlier_size, slow_start, slow_by;
     bool sleep;
     const char *fault;
@@ -92,9 +94,9 @@ static dit_status read_shares(const dit_json *doc, behaviour *b)
 
 static dit_status read_behaviour(fake *f)
 {
-    static const char *const keys[] = {"seed",         "mean_s",      "between",    "within", "drift", "outliers",
-                                       "outlier_size", "slow_starts", "slow_start", "sleep",  "fault", "process",
-                                       "rank",         "slow_by",     "leak_bytes", NULL};
+    static const char *const keys[] = {"seed",         "mean_s",      "between",    "within", "drift",     "outliers",
+                                       "outlier_size", "slow_starts", "slow_start", "sleep",  "fault",     "process",
+                                       "rank",         "slow_by",     "leak_bytes", "hosts",  "slow_host", NULL};
     const char *text = getenv("DITBENCH_FAKE");
     behaviour *b = &f->does;
     *b = (behaviour){.mean_s = 0.1,
@@ -106,6 +108,7 @@ static dit_status read_behaviour(fake *f)
                      .leak_bytes = 1 << 20,
                      .process = -1,
                      .rank = -1,
+                     .slow_host = -1,
                      .fault = "none"};
     if (!text || !text[0]) return DIT_OK;
     if (text[0] == '{')
@@ -120,6 +123,8 @@ static dit_status read_behaviour(fake *f)
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "process", -1, 1000000, &b->process));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "rank", -1, 1000000, &b->rank));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "leak_bytes", 0, INT64_C(1) << 40, &b->leak_bytes));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "hosts", 0, 1000, &b->hosts));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "slow_host", -1, 999, &b->slow_host));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "sleep", &b->sleep));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "fault", &b->fault));
     return dit_words_find(faults, b->fault) >= 0 ? DIT_OK
@@ -173,11 +178,25 @@ static double normal(fake *f)
     return sqrt(-2 * log(a)) * cos(6.283185307179586 * b);
 }
 
+static int64_t host_of(const fake *f, int64_t rank)
+{
+    return (f->process + rank) % f->does.hosts;
+}
+
+/* Whether a rank runs on the slow host: all others wait for it. */
+static bool is_held_up(const fake *f)
+{
+    bool found = false;
+    for (int64_t rank = 0; f->does.hosts && rank < f->world; rank++) found |= host_of(f, rank) == f->does.slow_host;
+    return found;
+}
+
 static void make_times(fake *f)
 {
     const behaviour *b = &f->does;
     f->stream = dit_rng_stream(f->out);
     double level = b->mean_s * exp(b->between * normal(f)) * (1 + b->drift * (double)f->process);
+    if (is_held_up(f)) level *= 1 + b->slow_by;
     if (uniform(f) < b->outliers) level *= 1 + b->outlier_size;
     for (int64_t i = 0; i < f->warmups + f->iterations; i++)
         f->runs_s[i] = level * exp(b->within * normal(f)) * (i < b->slow_starts ? 1 + b->slow_start : 1);
@@ -228,6 +247,11 @@ static void add_rank(dit_json_writer *w, cJSON *ranks, const fake *f, int64_t ra
 {
     cJSON *entry = dit_json_put_object(w, ranks, NULL);
     dit_json_put_int(w, entry, "rank", rank);
+    if (f->does.hosts) {
+        char host[32];
+        snprintf(host, sizeof host, "node%lld", (long long)host_of(f, rank));
+        dit_json_put_string(w, entry, "host", host);
+    }
     cJSON *latency = dit_json_put_array(w, entry, "latency_ns");
     cJSON *compute = dit_json_put_array(w, entry, "compute_samples_ns");
     cJSON *resident = dit_json_put_array(w, entry, "rss_samples_bytes");

@@ -73,6 +73,49 @@ verdict() { # EXIT WORD OLD NEW
 ok "ab finds what is 8 % slower" verdict 1 slower '{"mean_s": 1}' '{"mean_s": 1.08}'
 ok "ab finds what is 8 % faster" verdict 0 faster '{"mean_s": 1.08}' '{"mean_s": 1}'
 ok "ab finds that nothing changed" verdict 0 same '{"mean_s": 1, "between": 0.002}' '{"mean_s": 1, "between": 0.002}'
+ok "ab: a case that fails on both sides has failed: 3" verdict 3 "exact numbers" '{"between": 0.002, "fault": "crash", "process": 2}' '{"between": 0.002, "fault": "crash", "process": 2}'
+ok "ab: a failure of the old side alone is better" verdict 0 "ok now" '{"between": 0.002, "fault": "crash", "process": 2}' '{"between": 0.002}'
+mixed() { # measured and simulated cases together
+    sed 's/"defaults": {"resolution"/"defaults": {"profile": "ditbench", "element": "bf16", "resolution"/; s/"platform": "local-cpu",/ /; s/"axes": {/"axes": {"platform": ["local-cpu", "8xh100-sxm"],/' "$work/tiny.json" >"$work/mixed.json"
+    "$ditbench" expand "$work/mixed.json" 2>"$work/err" | grep -q '^keep.*(simulated)' || { cat "$work/err"; return 1; }
+    rm -rf "$work/ab"
+    DITBENCH_FAKE='{}' "$ditbench" ab "$work/mixed.json" --old "$fake_engine" --new "$fake_engine" --pairs 6 --max-pairs 6 \
+        --filter 'world_size == 1' --output "$work/ab" >"$work/out" 2>"$work/err"
+    case $? in 0 | 5) ;; *) cat "$work/out" "$work/err"; return 1 ;; esac
+    grep -q '1 simulated case is left out' "$work/err" || { cat "$work/err"; return 1; }
+    python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["cases"]) == 1' "$work/ab/old/plan.json" || return 1
+    for side in old new; do "$ditbench" verify "$work/ab/$side" || return 1; done
+}
+ok "ab leaves simulated cases out, and both sessions are whole" mixed
+
+# ---- nodes ------------------------------------------------------------------------------------------------------------
+# A session on three nodes; rank r of process p runs on node (p + r) % 3.
+placed() { # BEHAVIOUR
+    rm -rf "$work/nodes"
+    DITBENCH_FAKE=$1 "$ditbench" run "$work/tiny.json" --engine "$fake_engine" --output "$work/nodes" --processes 9 >"$work/out" 2>"$work/err" ||
+        { cat "$work/err"; return 1; }
+}
+suspect() {
+    placed '{"hosts": 3, "slow_host": 1, "slow_by": 0.15}' || return 1
+    grep -q 'suspect node node1: +1[0-9]' "$work/err" || { echo "run says nothing"; cat "$work/err"; return 1; }
+    ! grep -q 'suspect node node[02]' "$work/err" || return 1
+    "$ditbench" show "$work/nodes" | grep -c 'node node' | grep -qx 3 || { echo show; return 1; }
+    "$ditbench" show "$work/nodes" --json | python3 -c '
+import json, sys
+nodes = json.load(sys.stdin)["nodes"]
+assert [n["name"] for n in nodes if n["suspect"]] == ["node1"], nodes
+assert abs(nodes[0]["ratio"] - 1.15) < 0.04 and nodes[0]["low"] < 1.15 < nodes[0]["high"], nodes[0]'
+}
+ok "a slow node is named, by run and by show" suspect
+no_suspect() {
+    placed '{"hosts": 3}' && ! grep -q 'suspect' "$work/err" && ! "$ditbench" show "$work/nodes" | grep -q 'suspect'
+}
+ok "equal nodes are not suspect" no_suspect
+not_apart() { # one node; then no node at all
+    placed '{"hosts": 1, "slow_host": 0, "slow_by": 0.5}' && ! "$ditbench" show "$work/nodes" | grep -q 'node node' &&
+        placed '{}' && ! "$ditbench" show "$work/nodes" | grep -q 'node node'
+}
+ok "where placements cannot tell, nothing is said of nodes" not_apart
 
 # ---- behaviour --------------------------------------------------------------------------------------------------------
 repeats() {

@@ -64,6 +64,8 @@ ok "the page has a line for each case, with words for those who do not see it" p
 sessions once 40 5 5 39 5
 ok "a time that sticks out once is suspect" judge "z['verdict'] == 'suspect'"
 ok "which is undecided" exits 5 "$ditbench" history --check
+tells_how() { "$ditbench" history >out 2>err; grep -qx "run again: synthetic" out && grep -q "^then: *ditbench history --check" out; }
+ok "and the command that confirms it is told" tells_how
 
 within() { # SECONDS COMMAND...: sanitizers and a busy machine get more
     local most=$1 began=$SECONDS

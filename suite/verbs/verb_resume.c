@@ -1,5 +1,6 @@
 /* ditbench resume: runs what a session still lacks. */
 #include "base/json_writer.h"
+#include "suite/compare/nodes.h"
 #include "suite/console/cli.h"
 #include "suite/run/run.h"
 #include "suite/run/summary.h"
@@ -34,6 +35,7 @@ static int report(const suite_cli *cli, const suite_run_params *params, const su
     int code = suite_run_exit_code(summary, 1);
     if (!cli->json) {
         suite_run_summary_print(summary, cli->quiet);
+        suite_nodes_warn(summary->session.journal);
         return code;
     }
     cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "sessions");

@@ -1,6 +1,7 @@
 /* ditbench run: one session per workload. */
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "suite/compare/nodes.h"
 #include "suite/console/cli.h"
 #include "suite/paths.h"
 #include "suite/run/run.h"
@@ -141,7 +142,9 @@ static dit_status run_all(run_call *call)
         dit_status st = suite_run_workload(call->workloads[i], &params, &call->signals, &call->summaries[i]);
         if (st != DIT_OK) return dit_error_note(st, "running workload %s", call->workloads[i]);
         call->count = i + 1;
-        if (prints_summaries(call)) suite_run_summary_print(&call->summaries[i], params.quiet);
+        if (!prints_summaries(call)) continue;
+        suite_run_summary_print(&call->summaries[i], params.quiet);
+        suite_nodes_warn(call->summaries[i].session.journal);
     }
     return DIT_OK;
 }

@@ -2,6 +2,7 @@
 #include "base/json_writer.h"
 #include "reports/text.h"
 #include "suite/cases/document.h"
+#include "suite/compare/nodes.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/session/history.h"
@@ -21,8 +22,10 @@ static const char purpose[] =
     "the distance to the one-rank result; approximate methods must match their oracle instead (\"to oracle\"). A\n"
     "column has one unit; GB is 10^9 bytes.\n"
     "A terminal ($COLUMNS, or its own width) leaves out columns for which it is too narrow and names them; a pipe\n"
-    "gets all of them. With CASE (the beginning of a case id) each process of that case is shown. --json prints the\n"
-    "result lines themselves.";
+    "gets all of them. Where processes ran on changing nodes, a line for each node says how slow it is beside the\n"
+    "others; one that is slower with 99 % confidence is suspect. With CASE (the beginning of a case id) each process "
+    "of\n"
+    "that case is shown. --json prints the result lines themselves.";
 static const char examples[] =
     "ditbench show\n"
     "ditbench show latest 3fa9\n"
@@ -81,6 +84,16 @@ static void print_head(const suite_session *session, const suite_history *histor
     print_software(history);
 }
 
+/* What the placements of a session tell of its nodes. */
+static dit_status print_nodes(const report_table *table)
+{
+    suite_nodes nodes;
+    DIT_TRY(suite_nodes_estimate(table, &nodes));
+    suite_nodes_print(&nodes, stdout);
+    suite_nodes_release(&nodes);
+    return DIT_OK;
+}
+
 static dit_status print_session(const show_call *call, const suite_session *session, const suite_history *history)
 {
     enum { MOST_FAILURES = 8 };
@@ -101,6 +114,7 @@ static dit_status print_session(const show_call *call, const suite_session *sess
                    suite_plural(history->dropped_count), history->dropped_count == 1 ? "was" : "were",
                    history->dropped_count == 1 ? "it" : "them");
     }
+    if (st == DIT_OK && !call->table.csv) st = print_nodes(&results.table);
     suite_results_release(&results);
     return st;
 }
@@ -184,6 +198,18 @@ static void print_case(const suite_history *history, const char *case_prefix)
     }
 }
 
+static void put_nodes(dit_json_writer *w, cJSON *document, const suite_session *session)
+{
+    report_table table = {0};
+    suite_nodes nodes = {0};
+    dit_status st = report_table_read(session->journal, &table);
+    if (st == DIT_OK) st = suite_nodes_estimate(&table, &nodes);
+    if (st == DIT_OK) suite_nodes_put(w, document, &nodes);
+    if (st != DIT_OK) dit_error_clear(); /* the lines are printed as they are, also those that no table takes */
+    suite_nodes_release(&nodes);
+    report_table_release(&table);
+}
+
 static dit_status print_json(const suite_session *session, const suite_history *history, const char *case_prefix)
 {
     dit_json_writer w = {0};
@@ -196,6 +222,7 @@ static dit_status print_json(const suite_session *session, const suite_history *
         const suite_history_result *result = &history->results[i];
         if (!result->superseded && matches(result, case_prefix)) dit_json_put_copy(&w, results, NULL, result->document);
     }
+    put_nodes(&w, document, session);
     return suite_cli_finish_json(&w, "show", document);
 }
 
