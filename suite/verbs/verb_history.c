@@ -3,8 +3,10 @@
 #include "base/log.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
+#include "suite/session/history.h"
 #include "suite/session/index.h"
 #include "suite/session/pages.h"
+#include "suite/session/session.h"
 #include "suite/trend/trend_print.h"
 #include "suite/verbs/verbs.h"
 
@@ -15,9 +17,10 @@
 static const char purpose[] =
     "Shows how a number of each case went from session to session, by commit: where its level changed, and whether "
     "the\n"
-    "newest value sticks out of those before it. A time that sticks out once is suspect: run that commit again; the\n"
-    "next session makes it worse or better when it agrees. Numbers that repeat to the last digit need no second\n"
-    "session. Series are kept apart by hardware, simulated ones by software and calibration.\n"
+    "newest value sticks out of those before it. A time that sticks out once is suspect: run that commit again, as "
+    "the\n"
+    "last lines say; the next session makes it worse or better when it agrees. Numbers that repeat to the last digit\n"
+    "need no second session. Series are kept apart by hardware, simulated ones by software and calibration.\n"
     "CASE is the beginning of a case id or a label, and shows every session. What people know is kept in a file of\n"
     "JSON lines, in git: --accept COMMIT begins a new level there, --remark COMMIT is shown beside it, and\n"
     "--mark-release COMMIT is what slow creep is held against.\n"
@@ -47,8 +50,7 @@ static dit_status read_words(history_call *call, char since[32])
     if (call->metric && !report_metric_from_name(call->metric, &call->params.metric))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "there is no metric \"%.60s\"", call->metric),
                               "`ditbench list metrics` names them");
-    if (report_metric_get(call->params.metric)->comparison || call->params.metric == REPORT_SPEEDUP ||
-        call->params.metric == REPORT_EFFICIENCY)
+    if (!report_metric_is_of_one_case(call->params.metric))
         return DIT_FAIL(DIT_ERR_USAGE, "%s is of several cases, and no case has a history of it", call->metric);
     if (annotating > 1) return DIT_FAIL(DIT_ERR_USAGE, "one of --accept, --remark and --mark-release at a time");
     if (annotating && !call->note)
@@ -154,6 +156,66 @@ static dit_status write_page(const history_call *call, const char *root)
     return DIT_OK;
 }
 
+/* Words after which the place of a session stands; a second session needs another place. */
+static bool is_output(const char *word)
+{
+    return strcmp(word, "--output") == 0 || strcmp(word, "-o") == 0;
+}
+
+static void print_word(const char *word)
+{
+    bool plain = word[0] && !strpbrk(word, " \t\n'\"\\$&;()<>|*?`#~!{}[]");
+    if (plain)
+        printf(" %s", word);
+    else if (!strchr(word, '\'')) /* a word with a quote of its own is left for the reader to quote */
+        printf(" '%s'", word);
+    else
+        printf(" \"%s\"", word);
+}
+
+/* Prints the command that made a session, but for its place: what confirms a suspect, or clears it. */
+static dit_status print_again(const char *name)
+{
+    suite_session session;
+    suite_history history = {0};
+    DIT_TRY(suite_session_find(name, &session));
+    DIT_TRY(suite_history_load(session.journal, &history));
+    const cJSON *words = dit_json_member(history.session, "cmdline");
+    if (cJSON_GetArraySize(words)) printf("run again:");
+    for (const cJSON *word = words ? words->child : NULL; word; word = word->next) {
+        if (!cJSON_IsString(word) || strncmp(word->valuestring, "--output=", 9) == 0) continue;
+        if (is_output(word->valuestring) && word->next)
+            word = word->next;
+        else
+            print_word(word->valuestring);
+    }
+    if (cJSON_GetArraySize(words)) printf("\n");
+    suite_history_release(&history);
+    return DIT_OK;
+}
+
+static const char *newest_session(const report_trend *trend)
+{
+    return trend->points[trend->point_count - 1].session;
+}
+
+/* A suspect needs a second session: each that made one is named once. */
+static dit_status print_reruns(const suite_trends *trends)
+{
+    int suspects = 0;
+    for (int i = 0; i < trends->count; i++) {
+        bool told = trends->rows[i].verdict != REPORT_TREND_SUSPECT;
+        if (told) continue;
+        for (int k = 0; k < i && !told; k++)
+            told = trends->rows[k].verdict == REPORT_TREND_SUSPECT &&
+                   strcmp(newest_session(&trends->rows[k]), newest_session(&trends->rows[i])) == 0;
+        if (!told) DIT_TRY(print_again(newest_session(&trends->rows[i])));
+        suspects++;
+    }
+    if (suspects) printf("then:      ditbench history --check\n");
+    return DIT_OK;
+}
+
 static dit_status answer(const history_call *call, const char *root)
 {
     cJSON *document = NULL;
@@ -165,9 +227,10 @@ static dit_status answer(const history_call *call, const char *root)
         cJSON_Delete(document);
         return DIT_OK;
     }
-    if (!call->params.name) return suite_trends_print(&call->trends, stdout, width);
-    for (int i = 0; i < call->trends.count; i++) DIT_TRY(suite_trend_print(&call->trends.rows[i], stdout, width));
-    return DIT_OK;
+    if (!call->params.name) DIT_TRY(suite_trends_print(&call->trends, stdout, width));
+    for (int i = 0; call->params.name && i < call->trends.count; i++)
+        DIT_TRY(suite_trend_print(&call->trends.rows[i], stdout, width));
+    return print_reruns(&call->trends);
 }
 
 static dit_status history(history_call *call, int *code)
