@@ -229,8 +229,9 @@ static int compare_nodes(const void *left, const void *right)
 static dit_status estimate(const report_table *table, suite_nodes *nodes, bool *known)
 {
     size_t n = (size_t)nodes->count;
-    double *room = calloc(2 * n * n + 4 * n + 1, sizeof *room), *matrix = room + n * n, *rest = matrix + n * n;
+    double *room = calloc(2 * n * n + 4 * n + 1, sizeof *room);
     if (!room) return no_memory();
+    double *matrix = room + n * n, *rest = matrix + n * n;
     node_sums sums = {.nodes = nodes, .products = room, .responses = rest, .share = rest + n, .effects = rest + 2 * n};
     for (int c = 0; c < table->case_count; c++) add_case(&sums, &table->cases[c]);
     *known = solve(&sums, matrix, rest + 3 * n);
