@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
+#include "suite/published/contradictions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static dit_status load_file(suite_calibration_plan *plan, const char *name, cons
     suite_planned_file *file = &plan->files[plan->file_count];
     DIT_TRY(suite_published_folder(folder));
     DIT_TRY(suite_path(path, "%s/%s", folder, name));
-    DIT_TRY(suite_published_read(path, &file->published));
+    DIT_TRY(suite_contradictions_points(&plan->contradictions, path, &file->published));
     file->name = name;
     plan->file_count++;
     *out = file;
@@ -132,6 +133,13 @@ static dit_status take_point(const plan_reader *reader, const char *pointer, con
     return DIT_OK;
 }
 
+/* No fit takes what is not believed, nor one measurement twice. */
+static bool is_judged(const suite_point *point)
+{
+    return strcmp(point->published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
+           strcmp(point->published->status, SUITE_PUBLISHED_REPEATED) != 0;
+}
+
 static dit_status choose(const plan_reader *reader, const char *pointer, const suite_planned_file *file,
                          const char *where, const char *why)
 {
@@ -145,7 +153,7 @@ static dit_status choose(const plan_reader *reader, const char *pointer, const s
         const suite_planned_point chosen = {file->name, why, &file->points[i]};
         bool holds = false;
         DIT_TRY(suite_point_test(chosen.point, where, &holds));
-        if (holds && !chosen.point->skip) DIT_TRY(take_point(reader, pointer, &chosen));
+        if (holds && !chosen.point->skip && is_judged(chosen.point)) DIT_TRY(take_point(reader, pointer, &chosen));
     }
     if (stage->point_count > before) return DIT_OK;
     return dit_error_hint(dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,
@@ -252,6 +260,7 @@ static dit_status read_plan(suite_calibration_plan *plan)
     plan->rounds = (int)rounds;
     dit_hash(doc->text, doc->length, plan->hash);
     DIT_TRY(suite_published_names_load(NULL, &plan->names));
+    DIT_TRY(suite_contradictions_read(&plan->contradictions));
     return read_stages(&reader);
 }
 
@@ -283,6 +292,7 @@ void suite_calibration_plan_release(suite_calibration_plan *plan)
     free(plan->stages);
     for (int i = 0; i < plan->file_count; i++) release_file(&plan->files[i]);
     suite_published_names_release(&plan->names);
+    dit_json_release(&plan->contradictions);
     dit_json_release(&plan->source);
     *plan = (suite_calibration_plan){0};
 }

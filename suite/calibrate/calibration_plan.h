@@ -52,6 +52,7 @@ typedef struct {
     suite_planned_file files[8];
     int file_count;
     suite_published_names names;
+    dit_json contradictions;
 } suite_calibration_plan;
 
 /* Reads a plan, checks it against the data files and selects its points. `path` NULL: workloads/calibrations/

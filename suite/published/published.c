@@ -142,6 +142,7 @@ static dit_status read_value(const place *at, const char *key, suite_published_p
 
 static dit_status read_common(const place *at, suite_published_point *point)
 {
+    point->restated = point->scope = "";
     DIT_TRY(read_text(at, "model", true, &point->model));
     DIT_TRY(read_text(at, "source", false, &point->source));
     DIT_TRY(read_text(at, "resolution", false, &point->resolution));
@@ -222,6 +223,7 @@ static const char *const point_keys[] = {"source",
                                          "digitised",
                                          "note",
                                          "runtime",
+                                         "dtype",
                                          "status",
                                          "attention",
                                          "interconnect_note",
@@ -556,8 +558,9 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
         if (scope) out->scope = cJSON_GetStringValue(scope);
         out->runtime = dit_json_text_or(row, "runtime", NULL);
         out->tiling = cJSON_IsTrue(dit_json_member(row, "tiling"));
-        return;
+        break;
     }
+    if (point->scope[0]) out->scope = point->scope;
 }
 
 /* ---- the words of a method --------------------------------------------------------------------------------------- */

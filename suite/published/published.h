@@ -11,11 +11,17 @@
 #include "base/json.h"
 #include "suite/paths.h"
 
+/* Statuses of points that nothing is judged by: one that is not believed, and one that is printed elsewhere, too. */
+#define SUITE_PUBLISHED_DOUBTFUL "doubtful"
+#define SUITE_PUBLISHED_REPEATED "repeated"
+
 /* One number as it was printed. Texts lie in the file and are never NULL; a text that the file lacks is "". */
 typedef struct {
     int index; /* position in the file, from 0 */
     const char *source, *model, *hardware, *interconnect, *method, *metric, *unit, *resolution, *runtime, *provenance,
         *status, *note;
+    const char *restated; /* id of the contradiction that says other things of it than were printed; ""  */
+    const char *scope;    /* of its latency, where that is not its source's (suite_published_habits); "" */
     int64_t gpus, steps, frames, batch; /* 0: not stated                                                    */
     int degree[DIT_AXIS_COUNT];         /* 0: not stated                                                    */
     int num_pipeline_patch;             /* 0: not stated                                                    */

@@ -288,8 +288,7 @@ static dit_status understand_unknown(const selection *chosen, suite_published_po
     return suite_point_understand(chosen->names, &as_time, NULL, out);
 }
 
-/* Everything but the number decides the place: a memory, a lack of it, and a doubtful time are placed like a good one.
- */
+/* Everything but the number decides the place: a memory, and a lack of it, are placed like a time. */
 static dit_status take_point(selection *chosen, const suite_published_point *printed, cJSON *lines)
 {
     dit_json_writer w = {0};
@@ -298,7 +297,7 @@ static dit_status take_point(selection *chosen, const suite_published_point *pri
     suite_point point;
     bool kept = true;
     int metric = metric_of(published);
-    as_time.metric = is_of_loop(published) ? "latency_dit_forward" : "latency", as_time.unit = "s", as_time.status = "";
+    as_time.metric = is_of_loop(published) ? "latency_dit_forward" : "latency", as_time.unit = "s";
     if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
     if (metric < 0 && chosen->own)
@@ -327,7 +326,7 @@ static dit_status take_selection(selection *chosen, cJSON *lines)
 {
     char path[SUITE_PATH];
     DIT_TRY(suite_published_find(chosen->workload->source.path, chosen->file, &chosen->own, path));
-    dit_status st = suite_published_read(path, &chosen->published);
+    dit_status st = suite_contradictions_points(&chosen->contradictions, path, &chosen->published);
     for (int i = 0; st == DIT_OK && i < chosen->published.count; i++)
         st = take_point(chosen, &chosen->published.points[i], lines);
     suite_published_release(&chosen->published);

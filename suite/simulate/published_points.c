@@ -60,13 +60,18 @@ static bool check_rate(const suite_published_point *point, suite_point *out)
     if (strcmp(point->unit, "iter/s") != 0)
         return skip(out, SUITE_SKIP_METRIC, "throughput in %s, not in iterations a second", point->unit);
     if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g iterations a second is not a rate", point->value);
-    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
     return true;
+}
+
+static bool is_energy(const suite_published_point *point)
+{
+    return strcmp(point->metric, "energy") == 0 || strcmp(point->metric, "power") == 0;
 }
 
 /* Times of the whole loop, and of one of its steps. */
 static bool check_metric(const suite_published_point *point, suite_point *out)
 {
+    if (is_energy(point)) return skip(out, SUITE_SKIP_ENERGY, "%s in %s", point->metric, point->unit);
     bool whole = strcmp(point->metric, "latency") == 0 || strcmp(point->metric, "latency_dit_forward") == 0;
     bool step = strcmp(point->metric, "latency_per_step") == 0;
     if (!whole && !step) return skip(out, SUITE_SKIP_METRIC, "metric %s", point->metric);
@@ -75,7 +80,6 @@ static bool check_metric(const suite_published_point *point, suite_point *out)
         return skip(out, SUITE_SKIP_METRIC, "%s in %s, not in seconds", point->metric, point->unit);
     if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g s is no time", point->value);
     out->loops = step && point->steps ? (double)point->steps : 1;
-    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
     return true;
 }
 
@@ -381,13 +385,15 @@ static dit_status make_cases(bool video, suite_point *out)
 
 /* ---- understanding ----------------------------------------------------------------------------------------------- */
 
-/* Whether the model makes clips, and can be run at all; the rest of its file is read again by the expansion. */
+/* Whether the model makes clips, can be run at all, and has a VAE; the rest of its file is read again by the expansion.
+ */
 static dit_status look_at_model(suite_point *out, bool *video, bool *built)
 {
     suite_model model;
     DIT_TRY(suite_model_load(out->model, &model));
     *video = model.video;
     *built = model.config && model.scheduler;
+    out->no_decode = !model.vae && is_latency(out) && strcmp(out->habits.scope, "pipeline") == 0;
     suite_model_release(&model);
     return DIT_OK;
 }
@@ -464,6 +470,7 @@ static const char *text_variable(const suite_point *point, const char *name)
         {"profile", point->profile ? point->profile : ""},
         {"runtime", published->runtime},
         {"provenance", published->provenance},
+        {"mark", published->status},
         {"resolution", published->resolution},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -495,6 +502,19 @@ static bool number_variable(const suite_point *point, const char *name, double *
         if (strcmp(numbers[i].name, name) == 0) return true;
     }
     return false;
+}
+
+dit_status suite_point_text(const suite_point *point, const char *name, char *out, size_t size)
+{
+    const char *text = text_variable(point, name);
+    double number;
+    if (!text && !number_variable(point, name, &number))
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "a published point has no \"%s\"", name);
+    if (text)
+        snprintf(out, size, "%s", text);
+    else
+        snprintf(out, size, "%.9g", number);
+    return DIT_OK;
 }
 
 static dit_status variable(void *context, const char *name, dit_value *out)
@@ -560,14 +580,16 @@ static void write_label(const suite_point *point, suite_point_result *out)
              point->method[0] ? point->method : published->method, (int)published->gpus, published->hardware);
 }
 
-/* Points with one panel differ in method alone, as far as their source says. */
+/* Points with one panel differ in method alone, as far as their source says. Layers whose q, k and v travel packed were
+ * timed by another program than those whose do not, and the two are not compared. */
 static void write_panel(const suite_point *point, suite_point_result *out)
 {
     const suite_published_point *published = point->published;
     if (point->is_layer) {
-        snprintf(out->panel, sizeof out->panel, "%.60s|%d|%d|%d|%.60s|%.60s|%.30s|%.30s",
+        snprintf(out->panel, sizeof out->panel, "%.60s|%d|%d|%d|%.60s|%.60s|%.30s|%.30s|%s",
                  tag_of(point->cases[0].kase, "model"), (int)published->seq_len, (int)published->batch,
-                 (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
+                 (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile,
+                 point->packed ? "packed" : "apart");
         return;
     }
     snprintf(out->panel, sizeof out->panel, "%.60s|%.20s|%d|%d|%d|%d|%.60s|%.60s|%.30s|%.30s", point->model,
@@ -580,6 +602,9 @@ static suite_point_result result_of(const suite_point *point)
     const suite_published_point *published = point->published;
     suite_point_result result = {.index = published->index,
                                  .skip = point->skip,
+                                 .no_decode = point->no_decode,
+                                 .doubtful = strcmp(published->status, SUITE_PUBLISHED_DOUBTFUL) == 0,
+                                 .repeated = strcmp(published->status, SUITE_PUBLISHED_REPEATED) == 0,
                                  .has_published = published->has_value,
                                  .published = published->value,
                                  .rounding = published->rounding};
@@ -646,140 +671,4 @@ bool suite_point_in_fit(const suite_point *point, const suite_calibration *calib
         if (suite_calibration_has(calibration, one->kase->case_id, one->platform, one->profile)) return true;
     }
     return false;
-}
-
-/* ---- how near ---------------------------------------------------------------------------------------------------- */
-
-double suite_point_error(const suite_point_result *result)
-{
-    return result->predicted / result->published - 1;
-}
-
-static const char *suite_points_part_name(suite_points_part part)
-{
-    static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"};
-    return names[part];
-}
-
-const char *suite_points_part_title(suite_points_part part)
-{
-    static const char *const titles[] = {"all",         "in the fit",        "not in the fit",
-                                         "  latencies", "  rates of layers", "  rates in doubt"};
-    return titles[part];
-}
-
-/* Points of a part that is smaller than "in the fit" and "not in the fit". */
-static bool is_of_kind(const suite_point_result *result, suite_points_part part)
-{
-    switch (part) {
-    case SUITE_POINTS_LATENCIES: return !result->is_rate;
-    case SUITE_POINTS_RATES: return result->is_rate && !result->doubted;
-    case SUITE_POINTS_RATES_DOUBTED: return result->is_rate && result->doubted;
-    default: return true;
-    }
-}
-
-static bool is_simulated(const suite_point_result *result)
-{
-    return !result->skip && result->has_published && result->predicted > 0;
-}
-
-static int list_points(const suite_point_result *results, int count, suite_points_part part, dit_agreement_point *out)
-{
-    int listed = 0;
-    for (int i = 0; i < count; i++) {
-        const suite_point_result *one = &results[i];
-        if (!is_simulated(one) || !is_of_kind(one, part)) continue;
-        out[listed++] = (dit_agreement_point){.printed = one->published,
-                                              .predicted = one->predicted,
-                                              .rounding = one->rounding,
-                                              .panel = one->panel,
-                                              .method = one->method,
-                                              .in_fit = one->in_fit};
-    }
-    return listed;
-}
-
-dit_status suite_points_judge(const suite_point_result *results, int count, suite_points_part part, dit_agreement *out)
-{
-    dit_agreement_part fit = part == SUITE_POINTS_ALL      ? DIT_AGREEMENT_ALL
-                             : part == SUITE_POINTS_IN_FIT ? DIT_AGREEMENT_IN_FIT
-                                                           : DIT_AGREEMENT_NOT_IN_FIT;
-    dit_agreement_point *points = malloc(((size_t)count + 1) * sizeof *points);
-    *out = (dit_agreement){0};
-    if (!points) return fail_memory();
-    dit_status st = dit_agreement_judge(points, list_points(results, count, part, points), fit, out);
-    free(points);
-    return st;
-}
-
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
-
-static void add_point(dit_json_writer *w, cJSON *list, const suite_point_result *result)
-{
-    cJSON *entry = dit_json_put_object(w, list, NULL);
-    bool simulated = is_simulated(result);
-    dit_json_put_int(w, entry, "index", result->index);
-    dit_json_put_string(w, entry, "status", simulated ? "simulated" : "skipped");
-    if (!simulated) dit_json_put_string(w, entry, "reason", suite_skip_code(result->skip));
-    if (!simulated) dit_json_put_string(w, entry, "detail", result->detail);
-    if (result->has_published) dit_json_put_number(w, entry, "published", result->published);
-    if (simulated) dit_json_put_number(w, entry, "predicted", result->predicted);
-    if (simulated) dit_json_put_number(w, entry, "error", suite_point_error(result));
-    dit_json_put_bool(w, entry, "in_fit", result->in_fit);
-    if (result->doubted) dit_json_put_bool(w, entry, "doubted", true);
-    if (simulated) dit_json_put_string(w, entry, "mesh", result->mesh);
-    dit_json_put_string(w, entry, "label", result->label);
-}
-
-static dit_status add_statistics(cJSON *summary, const suite_point_result *results, int count, suite_points_part part)
-{
-    dit_json_writer w = {0};
-    dit_agreement s;
-    DIT_TRY(suite_points_judge(results, count, part, &s));
-    cJSON *entry = dit_json_put_object(&w, summary, suite_points_part_name(part));
-    dit_json_put_int(&w, entry, "points", s.points);
-    if (s.points) dit_json_put_number(&w, entry, "median_error", s.median_error);
-    if (s.points) dit_json_put_number(&w, entry, "p90_error", s.p90_error);
-    if (s.points) dit_json_put_number(&w, entry, "worst_error", s.worst_error);
-    dit_json_put_int(&w, entry, "pairs", s.pairs);
-    dit_json_put_int(&w, entry, "ordered", s.ordered);
-    if (s.pairs) dit_json_put_number(&w, entry, "ordered_share", (double)s.ordered / s.pairs);
-    dit_json_put_int(&w, entry, "pairs_apart", s.pairs_apart);
-    dit_json_put_int(&w, entry, "ordered_apart", s.ordered_apart);
-    return w.status;
-}
-
-static void add_reasons(dit_json_writer *w, cJSON *summary, const suite_point_result *results, int count)
-{
-    cJSON *reasons = dit_json_put_object(w, summary, "reasons");
-    for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++) {
-        int skipped = 0;
-        for (int i = 0; i < count; i++) skipped += results[i].skip == (suite_skip)skip;
-        if (skipped) dit_json_put_int(w, reasons, suite_skip_code((suite_skip)skip), skipped);
-    }
-}
-
-static dit_status fill_answer(const suite_point_result *results, int count, cJSON *document)
-{
-    dit_json_writer w = {0};
-    cJSON *list = dit_json_put_array(&w, document, "points"), *summary = dit_json_put_object(&w, document, "summary");
-    int simulated = 0;
-    for (int i = 0; i < count; i++) add_point(&w, list, &results[i]);
-    for (int i = 0; i < count; i++) simulated += is_simulated(&results[i]);
-    dit_json_put_int(&w, summary, "points", count);
-    dit_json_put_int(&w, summary, "simulated", simulated);
-    dit_json_put_int(&w, summary, "skipped", count - simulated);
-    add_reasons(&w, summary, results, count);
-    for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++)
-        DIT_TRY(add_statistics(summary, results, count, (suite_points_part)part));
-    return w.status;
-}
-
-dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out)
-{
-    dit_json_writer w = {0};
-    cJSON *document = dit_json_new_object(&w);
-    if (w.status == DIT_OK) dit_json_put_status(&w, fill_answer(results, count, document));
-    return dit_json_finish(&w, document, out);
 }

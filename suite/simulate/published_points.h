@@ -8,7 +8,6 @@
 #ifndef DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 #define DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 
-#include "base/agreement.h"
 #include "base/parallel.h"
 #include "suite/platform/calibration.h"
 #include "suite/published/published.h"
@@ -18,8 +17,8 @@
 #define SUITE_SKIP_LIST(X)                                                                                             \
     X(NONE, "", "understood")                                                                                          \
     X(METRIC, "metric_not_latency", "not a time of denoising in seconds, not forwards of a layer in a second")         \
+    X(ENERGY, "energy_not_predicted", "energy or power, of which nothing is predicted yet")                            \
     X(VALUE, "no_value", "no number was printed")                                                                      \
-    X(DOUBTFUL, "marked_doubtful", "whoever collected it does not believe it")                                         \
     X(METHOD_OTHER, "method_not_ours", "a method that the engine does not have")                                       \
     X(METHOD_UNKNOWN, "method_unknown", "a name that is in no table")                                                  \
     X(MODEL_UNKNOWN, "model_unknown", "no model of the catalogue")                                                     \
@@ -68,6 +67,7 @@ typedef struct {
     char detail[400];                       /* why it is skipped, with values; "" when it is not */
     const char *model, *platform, *profile; /* NULL: not found; profile as asked for, or the one of its run time */
     int64_t width_px, height_px;
+    bool no_decode; /* the printed time has a decode that the prediction leaves out: no VAE is built */
     bool is_layer, is_causal, packed; /* program attention: no model, size or steps; the number is a rate */
     const char *layout;               /* of a layer's tokens                                              */
     bool search;                      /* every legal mesh, of which the fastest counts */
@@ -91,6 +91,8 @@ void suite_point_release(suite_point *point);
  * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
  * DIT_ERR_EXPRESSION. */
 dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
+/* Writes one of those names' values as text. Errors: DIT_ERR_NOT_FOUND for any other name. */
+dit_status suite_point_text(const suite_point *point, const char *name, char *out, size_t size);
 /* Says whether the expression fails by what was printed alone, so that the point need not be understood. */
 bool suite_point_ruled_out(const suite_published_point *published, const char *expression);
 
@@ -101,7 +103,8 @@ typedef struct {
     char detail[400];
     bool has_published, in_fit;
     bool is_rate;               /* forwards of a layer in a second; else a latency                  */
-    bool doubted;               /* the caller's: another published number speaks against it         */
+    bool no_decode;             /* suite_point.no_decode                                            */
+    bool doubtful, repeated;    /* by its status: then nothing is judged by it                       */
     double published, rounding; /* as printed, in the point's unit                    */
     double predicted;           /* in the same unit; of points that are not skipped   */
     char panel[320];            /* what is compared with each other: equal but for the method */
@@ -117,34 +120,5 @@ dit_status suite_point_predict(const suite_point *point, suite_predictor predict
 
 /* True if values were fitted on a case of the point, whatever file or row that case came from. */
 bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration);
-
-/* ---- how near ---------------------------------------------------------------------------------------------------- */
-
-/* predicted / published - 1. */
-double suite_point_error(const suite_point_result *result);
-typedef enum {
-    SUITE_POINTS_ALL,
-    SUITE_POINTS_IN_FIT,
-    SUITE_POINTS_NOT_IN_FIT,
-    /* Of those that are not in the fit: */
-    SUITE_POINTS_LATENCIES,
-    SUITE_POINTS_RATES, /* of layers, and not doubted */
-    SUITE_POINTS_RATES_DOUBTED,
-    SUITE_POINTS_PART_COUNT
-} suite_points_part;
-/* "all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"; and for people. */
-const char *suite_points_part_title(suite_points_part part);
-
-/* How near the simulated points of a part come (base/agreement.h). In the parts of latencies and rates a pair is judged
- * when both of its points are of that part but for the fit, and not both are in the fit. Errors: DIT_ERR_MEMORY. */
-dit_status suite_points_judge(const suite_point_result *results, int count, suite_points_part part, dit_agreement *out);
-
-/* {"points": [{"index", "status": "simulated" | "skipped", "reason"?, "detail"?, "published"?, "predicted"?, "error"?,
- * "in_fit", "label", "mesh"?}], "summary": {"points", "simulated", "skipped", "reasons": {code: count}, "all",
- * "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted": {"points", "median_error"?, "p90_error"?,
- * "worst_error"?, "pairs", "ordered", "ordered_share"?,
- * "pairs_apart", "ordered_apart"}}}; what does not exist is left out. *out belongs to the caller. Errors:
- * DIT_ERR_MEMORY, DIT_ERR_NONFINITE. */
-dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out);
 
 #endif

@@ -1,6 +1,6 @@
 /* `ditbench simulate` and the reports of sessions judge equal numbers alike. */
 #include "reports/records/agreement.h"
-#include "suite/simulate/published_points.h"
+#include "suite/simulate/points_answer.h"
 
 #include "base/tests/test.h"
 

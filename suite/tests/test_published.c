@@ -1,6 +1,6 @@
 /* Published points and the tables of names beside them: what is read, what is refused, and what ships. */
 #include "suite/catalogue/catalogue.h"
-#include "suite/published/published.h"
+#include "suite/published/contradictions.h"
 
 #include "suite/paths.h"
 #include "suite/tests/published_fixture.h"
@@ -218,8 +218,54 @@ static void contradictions_are_about_points_that_exist(void **state)
         check_points(&published, cJSON_GetObjectItem(one, "points"), id);
         check_points(&published, cJSON_GetObjectItem(one, "against"), id);
     }
+    cJSON_ArrayForEach(one, cJSON_GetObjectItem(doc.root, "repeated")) check_points(
+        &published, cJSON_GetObjectItem(one, "points"), cJSON_GetStringValue(cJSON_GetObjectItem(one, "id")));
     dit_json_release(&doc);
     suite_published_release(&published);
+}
+
+#define THREE "[" GOOD "," GOOD "," GOOD "]"
+#define SAID(more)                                                                                                     \
+    "{\"file\":\"points.json\",\"contradictions\":[{\"id\":\"c\",\"what\":\"w\",\"believe\":\"b\",\"why\":\"y\"," more \
+    "}],"                                                                                                              \
+    "\"repeated\":[{\"id\":\"r\",\"why\":\"y\",\"points\":[{\"index\":1,\"value\":1.5},{\"index\":2,\"value\":1.5}]}]" \
+    "}"
+
+/* Reads three good points, with what is said of them laid over. */
+static void read_laid(const char *folder, const char *said, dit_json *contradictions, suite_published *out)
+{
+    char path[SUITE_PATH];
+    assert_int_equal(suite_path(path, "%s/points.json", folder), DIT_OK);
+    test_file_write(path, THREE, strlen(THREE));
+    assert_int_equal(dit_json_parse(said, strlen(said), "said", contradictions), DIT_OK);
+    assert_int_equal(suite_contradictions_points(contradictions, path, out), DIT_OK);
+}
+
+static void points_are_read_as_is_believed(void **state)
+{
+    char folder[TEST_FOLDER];
+    suite_published read;
+    dit_json said;
+    (void)state;
+    assert_int_equal(test_folder_make(folder), 0);
+    read_laid(folder,
+              SAID("\"doubtful\":true,\"restated\":{\"hardware\":\"L20\",\"steps\":7,\"scope\":\"latents\"},"
+                   "\"points\":[{\"index\":0,\"value\":1.5},{\"index\":1,\"value\":9}]"),
+              &said, &read);
+    assert_string_equal(read.points[0].status, SUITE_PUBLISHED_DOUBTFUL);
+    assert_string_equal(read.points[0].hardware, "L20");
+    assert_string_equal(read.points[0].interconnect, "NVLink");
+    assert_true(read.points[0].steps == 7);
+    assert_string_equal(read.points[0].restated, "c");
+    suite_published_habits habits;
+    suite_published_habits_of(&names, &read.points[0], &habits);
+    assert_string_equal(habits.scope, "latents");
+    assert_string_equal(read.points[1].hardware, "8xA100"); /* another number stands there than is meant */
+    assert_string_equal(read.points[1].status, "");         /* the first of a repeated measurement counts */
+    assert_string_equal(read.points[2].status, SUITE_PUBLISHED_REPEATED);
+    suite_published_release(&read);
+    dit_json_release(&said);
+    assert_int_equal(suite_path_remove(folder), DIT_OK);
 }
 
 static void write_table(const char *folder, const char *name, const char *text)
@@ -288,6 +334,7 @@ int main(void)
         cmocka_unit_test(words_of_a_method_give_degrees),
         cmocka_unit_test(tables_name_what_exists),
         cmocka_unit_test(contradictions_are_about_points_that_exist),
+        cmocka_unit_test(points_are_read_as_is_believed),
         cmocka_unit_test(damaged_tables_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,5 @@
 /* How near predictions are said to come to what was published. */
-#include "suite/simulate/published_points.h"
+#include "suite/simulate/points_groups.h"
 
 #include "suite/tests/published_fixture.h"
 
@@ -133,24 +133,61 @@ static void parts_add_up(void **state)
     assert_float_equal(out.median_error, 0.1, 1e-12);
 }
 
-static void doubted_rates_and_tails_are_told_apart(void **state)
+static void doubtful_and_repeated_points_judge_nothing(void **state)
 {
-    dit_agreement latencies, rates, doubted;
+    dit_agreement all, latencies, rates, doubtful;
     suite_point_result results[] = {simulated(0, "a", "u4", 1, 1.25), simulated(1, "b", "u4", 1.25, 1.875),
-                                    simulated(2, "b", "r4", 2.25, 2.475), simulated(3, "b", "pp4", 1, 7.25)};
+                                    simulated(2, "b", "r4", 2.25, 2.475), simulated(3, "b", "pp4", 1, 7.25),
+                                    simulated(4, "b", "pp2", 1, 3)};
     (void)state;
-    results[1].is_rate = results[2].is_rate = results[3].is_rate = true;
-    results[3].doubted = true;
-    assert_int_equal(suite_points_judge(results, 4, SUITE_POINTS_LATENCIES, &latencies), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 4, SUITE_POINTS_RATES, &rates), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 4, SUITE_POINTS_RATES_DOUBTED, &doubted), DIT_OK);
+    results[1].is_rate = results[2].is_rate = results[3].is_rate = results[4].is_rate = true;
+    results[3].doubtful = results[4].repeated = true;
+    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_ALL, &all), DIT_OK);
+    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_LATENCIES, &latencies), DIT_OK);
+    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_RATES, &rates), DIT_OK);
+    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_DOUBTFUL, &doubtful), DIT_OK);
+    assert_int_equal(all.points, 3);
     assert_int_equal(latencies.points, 1);
     assert_int_equal(rates.points, 2);
     assert_int_equal(rates.pairs, 1);
-    assert_int_equal(doubted.points, 1);
-    assert_int_equal(doubted.pairs, 0);
+    assert_int_equal(doubtful.points, 1);
+    assert_int_equal(doubtful.pairs, 0);
     assert_float_equal(rates.worst_error, 0.5, 1e-12);
-    assert_float_equal(doubted.worst_error, 6.25, 1e-12);
+    assert_float_equal(doubtful.worst_error, 6.25, 1e-12);
+}
+
+static suite_published_point printed(const char *model, int gpus)
+{
+    return (suite_published_point){.model = model, .gpus = gpus, .status = ""};
+}
+
+static void groups_are_alike_in_what_is_named(void **state)
+{
+    const suite_published_point published[] = {printed("x", 2), printed("x", 4), printed("x", 4), printed("x", 4)};
+    suite_point points[4] = {0};
+    suite_point_result results[] = {simulated(0, "a", "u2", 10, 9), simulated(1, "b", "u4", 10, 12),
+                                    simulated(2, "b", "r4", 8, 16), simulated(3, "b", "pp4", 8, 99)};
+    suite_group_keys keys;
+    suite_points_group *groups;
+    int count;
+    (void)state;
+    for (int i = 0; i < 4; i++) points[i].published = &published[i];
+    results[3].doubtful = true;
+    assert_int_equal(suite_group_keys_read("model, gpus", &keys), DIT_OK);
+    assert_int_equal(suite_points_groups(&keys, points, results, 4, &groups, &count), DIT_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(groups[0].value[0], "x");
+    assert_string_equal(groups[0].value[1], "2");
+    assert_float_equal(groups[0].median, -0.1, 1e-12);
+    assert_string_equal(groups[1].value[1], "4");
+    assert_int_equal(groups[1].agreement.points, 2);
+    assert_float_equal(groups[1].median, 0.6, 1e-12);
+    assert_int_equal(groups[1].agreement.pairs, 1);
+    assert_int_equal(groups[1].agreement.ordered, 0);
+    free(groups);
+    assert_int_equal(suite_group_keys_read("colour", &keys), DIT_ERR_USAGE);
+    assert_int_equal(suite_group_keys_read("model,gpus,mesh,batch,steps", &keys), DIT_ERR_USAGE);
+    assert_int_equal(suite_group_keys_read("", &keys), DIT_ERR_USAGE);
 }
 
 static void the_answer_leaves_out_what_does_not_exist(void **state)
@@ -189,7 +226,8 @@ int main(void)
         cmocka_unit_test(equal_predictions_are_no_order),
         cmocka_unit_test(one_method_twice_is_no_pair),
         cmocka_unit_test(parts_add_up),
-        cmocka_unit_test(doubted_rates_and_tails_are_told_apart),
+        cmocka_unit_test(doubtful_and_repeated_points_judge_nothing),
+        cmocka_unit_test(groups_are_alike_in_what_is_named),
         cmocka_unit_test(the_answer_leaves_out_what_does_not_exist),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,6 @@
 /* Published points: what is understood of one, which cases it becomes, and what a prediction for it takes. */
-#include "suite/simulate/published_points.h"
+#include "suite/published/contradictions.h"
+#include "suite/simulate/points_answer.h"
 
 #include "suite/tests/published_fixture.h"
 
@@ -44,7 +45,13 @@ static void every_reason_is_found(void **state)
         {SUITE_SKIP_SETTING, FLUX ",\"gpus\":4,\"method\":\"ulysses-4 zigzag\",\"value\":2"},
         {SUITE_SKIP_NOT_LEGAL, LAYER ",\"seq_len\":8192,\"kv_groups\":5,\"method\":\"ulysses-8\",\"value\":3"},
         {SUITE_SKIP_VALUE, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":0," CONFIG},
-        {SUITE_SKIP_DOUBTFUL, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":1,\"status\":\"doubtful\"," CONFIG},
+        {SUITE_SKIP_NONE, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":1,\"status\":\"doubtful\"," CONFIG},
+        {SUITE_SKIP_ENERGY,
+         "\"model\":\"FLUX.1-dev\",\"hardware\":\"8xA100\",\"gpus\":1,\"method\":\"single\",\"metric\":\"energy\","
+         "\"unit\":\"J\",\"value\":417"},
+        {SUITE_SKIP_ENERGY,
+         "\"model\":\"FLUX.1-dev\",\"hardware\":\"8xA100\",\"gpus\":1,\"method\":\"single\",\"metric\":\"power\","
+         "\"unit\":\"W\",\"value\":526"},
         {SUITE_SKIP_METHOD_OTHER, FLUX ",\"gpus\":1,\"method\":\"TeaCache\",\"value\":1"},
         {SUITE_SKIP_METHOD_UNKNOWN, FLUX ",\"gpus\":1,\"method\":\"wormhole\",\"value\":1"},
         {SUITE_SKIP_MODEL_UNKNOWN, "\"model\":\"GPT\"," SAYS ",\"gpus\":1,\"method\":\"single\",\"value\":1"},
@@ -177,6 +184,41 @@ static void a_point_becomes_one_case(void **state)
     suite_point_release(&point);
 }
 
+static dit_status quarter_of_a_second(const suite_point_case *one, double *seconds, void *context)
+{
+    (void)one, (void)context;
+    *seconds = 0.25;
+    return DIT_OK;
+}
+
+/* All rows of a batch are denoised together on one replica. */
+static void a_batch_is_one_case(void **state)
+{
+    suite_point point = understood(FLUX ",\"gpus\":4,\"method\":\"ulysses-4\",\"value\":2,\"batch\":16");
+    (void)state;
+    assert_int_equal(point.skip, SUITE_SKIP_NONE);
+    assert_int_equal(point.case_count, 1);
+    assert_true(number_at(part_of(&point, "run"), "num_images") == 16);
+    assert_true(number_at(part_of(&point, "parallel"), "data_degree") == 1);
+    suite_point_release(&point);
+}
+
+/* The VAE of HunyuanVideo is not built, FLUX's is. */
+static void a_decode_that_is_left_out_is_said(void **state)
+{
+    suite_point_result result;
+    (void)state;
+    suite_point point =
+        understood("\"model\":\"HunyuanVideo\",\"resolution\":\"1280x720\",\"steps\":50,\"frames\":129," SAYS
+                   ",\"gpus\":8,\"method\":\"ulysses-8\",\"value\":2");
+    assert_int_equal(suite_point_predict(&point, quarter_of_a_second, NULL, &result), DIT_OK);
+    assert_true(result.no_decode);
+    suite_point_release(&point);
+    point = understood(FLUX ",\"gpus\":4,\"method\":\"ulysses-4\",\"value\":2");
+    assert_false(point.no_decode);
+    suite_point_release(&point);
+}
+
 static void displaced_patches_and_clips_are_cases_too(void **state)
 {
     suite_point point =
@@ -213,13 +255,6 @@ static void a_layer_is_a_case_of_its_own_program(void **state)
     point = understood(LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8 stripe/qkvpack\",\"value\":300");
     assert_string_equal(point.method, "u8 packed"); /* without a ring there is no layout */
     suite_point_release(&point);
-}
-
-static dit_status quarter_of_a_second(const suite_point_case *one, double *seconds, void *context)
-{
-    (void)one, (void)context;
-    *seconds = 0.25;
-    return DIT_OK;
 }
 
 static void a_rate_is_compared_as_a_rate(void **state)
@@ -370,8 +405,10 @@ static void skipped_points_are_not_asked_about(void **state)
 static int count_understood(const char *path, int *total, int *unknown_keys)
 {
     suite_published published;
+    dit_json contradictions;
     int understood_count = 0;
-    assert_int_equal(suite_published_read(path, &published), DIT_OK);
+    assert_int_equal(suite_contradictions_read(&contradictions), DIT_OK);
+    assert_int_equal(suite_contradictions_points(&contradictions, path, &published), DIT_OK);
     for (int i = 0; i < published.count; i++) {
         suite_point point;
         assert_int_equal(suite_point_understand(&names, &published.points[i], NULL, &point), DIT_OK);
@@ -381,6 +418,7 @@ static int count_understood(const char *path, int *total, int *unknown_keys)
     *total = published.count;
     *unknown_keys = published.unknown_keys;
     suite_published_release(&published);
+    dit_json_release(&contradictions);
     return understood_count;
 }
 
@@ -394,6 +432,9 @@ static void most_printed_latencies_are_understood(void **state)
     assert_true(count_understood(PUBLISHED "single_gpu_latency.json", &total, &unknown_keys) >= 114);
     assert_int_equal(total, 180);
     assert_int_equal(unknown_keys, 0);
+    assert_int_equal(count_understood(PUBLISHED "mlenergy.json", &total, &unknown_keys), 439); /* 77 are of Sana */
+    assert_int_equal(total, 3 * 516);
+    assert_int_equal(unknown_keys, 0);
 }
 
 int main(void)
@@ -404,6 +445,8 @@ int main(void)
         cmocka_unit_test(what_a_source_does_is_known),
         cmocka_unit_test(a_decode_is_tiled_where_the_source_does_so),
         cmocka_unit_test(a_run_time_is_that_of_the_source),
+        cmocka_unit_test(a_batch_is_one_case),
+        cmocka_unit_test(a_decode_that_is_left_out_is_said),
         cmocka_unit_test(displaced_patches_and_clips_are_cases_too),
         cmocka_unit_test(a_layer_is_a_case_of_its_own_program),
         cmocka_unit_test(a_rate_is_compared_as_a_rate),

@@ -8,6 +8,7 @@
 #include "suite/console/progress.h"
 #include "suite/paths.h"
 #include "suite/published/contradictions.h"
+#include "suite/simulate/points_groups.h"
 #include "suite/simulate/prediction_cache.h"
 #include "suite/verbs/verbs.h"
 
@@ -23,16 +24,18 @@ static const char purpose[] =
     "degrees. \"hybrid\" without degrees is the best of all legal meshes of cfg, pipefusion, ring and ulysses. "
     "Sources\n"
     "that name no run time mean eager PyTorch; no warm-up steps, xDiT's 1. --list only tells how points are "
-    "understood.\n"
+    "understood,\n"
+    "--by adds a line for each group of points that are alike in what it names.\n"
     "Exit: 0 some were simulated, 4 without a simulator, 77 all skipped.";
 static const char examples[] =
     "ditbench simulate --points results/published/paper_numbers.json --list\n"
     "ditbench simulate --points results/published/paper_numbers.json --filter \"model == 'flux.1-dev' && gpus <= 8\"\n"
+    "ditbench simulate --points results/published/mlenergy.json --by model,gpus\n"
     "ditbench simulate --points results/published/single_gpu_latency.json --profile ditbench --json";
 
 typedef struct {
     suite_cli cli;
-    const char *file, *profile, *calibration, *filter;
+    const char *file, *profile, *calibration, *filter, *by;
     char shipped[SUITE_PATH]; /* where `file` lies, when it is one that comes with the program */
     bool list;
     int64_t jobs;
@@ -45,6 +48,7 @@ typedef struct {
     int count;      /* of both */
     int told;       /* results that have been printed */
     cJSON *entries; /* --list --json                            */
+    suite_group_keys keys;
     suite_simulator simulator;
     suite_progress progress;
     int64_t started_ns;
@@ -140,11 +144,18 @@ static dit_status print_list_json(const simulate_call *call)
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
+static const char *mark_of(const suite_point_result *result)
+{
+    if (result->doubtful) return "  doubtful";
+    if (result->repeated) return "  repeated";
+    return result->no_decode ? "  without decode" : result->in_fit ? "  fit" : "";
+}
+
 static void print_result(const suite_point_result *result)
 {
     if (result->skip) return;
     printf("%5d  %-78s %-12s %10.3f %10.3f %+7.1f %%%s\n", result->index, result->label, result->mesh,
-           result->published, result->predicted, 100 * suite_point_error(result), result->in_fit ? "  fit" : "");
+           result->published, result->predicted, 100 * suite_point_error(result), mark_of(result));
 }
 
 static void print_statistics(const simulate_call *call, suite_points_part part)
@@ -165,6 +176,34 @@ static void print_statistics(const simulate_call *call, suite_points_part part)
     printf("\n");
 }
 
+static dit_status make_groups(const simulate_call *call, suite_points_group **groups, int *count)
+{
+    *groups = NULL;
+    *count = 0;
+    if (!call->by) return DIT_OK;
+    return suite_points_groups(&call->keys, call->points, call->results, call->count, groups, count);
+}
+
+static dit_status print_groups(const simulate_call *call)
+{
+    suite_points_group *groups;
+    int count;
+    DIT_TRY(make_groups(call, &groups, &count));
+    if (count) printf("\n");
+    for (int k = 0; k < call->keys.count && count; k++) printf("%-20s ", call->keys.key[k]);
+    if (count) printf("%6s %10s %12s %10s %10s  %s\n", "points", "median", "median error", "p90", "worst", "in order");
+    for (int i = 0; i < count; i++) {
+        const dit_agreement *s = &groups[i].agreement;
+        for (int k = 0; k < call->keys.count; k++) printf("%-20s ", groups[i].value[k]);
+        printf("%6d %+8.1f %% %10.1f %% %8.1f %% %8.1f %%", s->points, 100 * groups[i].median, 100 * s->median_error,
+               100 * s->p90_error, 100 * s->worst_error);
+        if (s->pairs) printf("  %4d of %4d", s->ordered, s->pairs);
+        printf("\n");
+    }
+    free(groups);
+    return DIT_OK;
+}
+
 static void print_heading(void)
 {
     printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
@@ -179,8 +218,8 @@ static void print_answer(const simulate_call *call)
     printf(
         "Error is |predicted / published - 1|; p90 is the error that 90 %% of the points do not exceed. A pair is two\n"
         "methods in one panel, and is in order when the faster one is also predicted to be faster; the last column\n"
-        "counts the pairs whose published values differ by more than %.0f %%. Rates in doubt are points that\n"
-        "results/published/contradictions.json speaks against.\n",
+        "counts the pairs whose published values differ by more than %.0f %%. Doubtful points are in no other set, as\n"
+        "points are that repeat a measurement of another one (results/published/contradictions.json).\n",
         100 * DIT_AGREEMENT_APART);
     printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
     printf("\nskipped: %d of %d points\n", skipped, call->count);
@@ -190,8 +229,14 @@ static void print_answer(const simulate_call *call)
 static dit_status print_answer_json(const simulate_call *call)
 {
     dit_json_writer w = {0};
-    cJSON *document;
-    DIT_TRY(suite_points_json(call->results, call->count, &document));
+    cJSON *document = NULL;
+    suite_points_group *groups;
+    int count;
+    DIT_TRY(make_groups(call, &groups, &count));
+    dit_json_put_status(&w, suite_points_json(call->results, call->count, &document));
+    if (w.status == DIT_OK && call->by)
+        dit_json_put_status(&w, suite_points_groups_json(&call->keys, groups, count, document));
+    free(groups);
     dit_json_put_string(&w, document, "calibration", suite_calibration_path(&call->fitted));
     return suite_cli_finish_json(&w, "simulate", document);
 }
@@ -238,7 +283,6 @@ static dit_status tell_known(simulate_call *call)
         suite_point_result *result = &call->results[call->told];
         DIT_TRY(suite_point_predict(point, suite_simulator_predict, &call->simulator, result));
         result->in_fit = suite_point_in_fit(point, &call->fitted);
-        result->doubted = suite_contradictions_doubt(&call->contradictions, call->file, result->index);
         if (!call->cli.json) print_result(result);
     }
     if (!call->cli.json) fflush(stdout);
@@ -299,8 +343,9 @@ static dit_status find_points(simulate_call *call)
         return DIT_OK;
     }
     dit_error_clear();
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--points %s: there is no such file here", call->file),
-                          "the shipped files are results/published/paper_numbers.json and single_gpu_latency.json");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--points %s: there is no such file here", call->file),
+        "the shipped files are results/published/paper_numbers.json, mlenergy.json and single_gpu_latency.json");
 }
 
 static dit_status load(simulate_call *call)
@@ -309,9 +354,10 @@ static dit_status load(simulate_call *call)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "simulate needs --points FILE"),
                               "as in --points results/published/paper_numbers.json");
     DIT_TRY(find_points(call));
-    DIT_TRY(suite_published_read(call->file, &call->published));
     DIT_TRY(suite_contradictions_read(&call->contradictions));
+    DIT_TRY(suite_contradictions_points(&call->contradictions, call->file, &call->published));
     if (call->filter) DIT_TRY(dit_expr_check(call->filter));
+    if (call->by) DIT_TRY(suite_group_keys_read(call->by, &call->keys));
     if (call->profile) DIT_TRY(check_profile(call->profile));
     DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     DIT_TRY(suite_published_names_load(NULL, &call->names));
@@ -338,6 +384,7 @@ static dit_status simulate(simulate_call *call)
     if (!call->cli.json) print_heading();
     DIT_TRY(simulate_points(call));
     if (call->cli.json) return print_answer_json(call);
+    DIT_TRY(print_groups(call));
     print_answer(call);
     return DIT_OK;
 }
@@ -372,6 +419,8 @@ int suite_verb_simulate(int argc, char **argv)
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {"filter", 0, SUITE_OPTION_STRING, "EXPR",
          "only points for which it holds: \"gpus <= 8 && status == 'understood'\"", &call.filter, 0, 0},
+        {"by", 0, SUITE_OPTION_STRING, "NAMES", "errors by group: model, gpus, mesh, batch, or others of --filter",
+         &call.by, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"simulate", NULL, purpose, examples, options, 0, 0};
