@@ -1,6 +1,7 @@
 /* The communicator over MPI (Open MPI), for host memory. One thread calls MPI (MPI_THREAD_FUNNELED). */
 #include "engine/comm/comm_impl.h"
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +177,10 @@ static dit_status mpi_exchange_begin(void *opaque, const void *send, int to, voi
     if (from == DIT_COMM_NOBODY) from = MPI_PROC_NULL;
     if (to == DIT_COMM_NOBODY) to = MPI_PROC_NULL;
     MPI_TRY(MPI_Irecv, recv, received, type, from, EXCHANGE_TAG, comm, &requests[0]);
-    MPI_TRY(MPI_Isend, send, sent, type, to, EXCHANGE_TAG, comm, &requests[1]);
+    if (bytes > INT_MAX) /* SMPI has an int for the size, takes such a message for a small one and copies it */
+        MPI_TRY(MPI_Issend, send, sent, type, to, EXCHANGE_TAG, comm, &requests[1]);
+    else
+        MPI_TRY(MPI_Isend, send, sent, type, to, EXCHANGE_TAG, comm, &requests[1]);
     memcpy(out->handle, requests, sizeof requests);
     return DIT_OK;
 }
