@@ -46,9 +46,9 @@ static dit_status check_contradiction(const dit_json *doc, const cJSON *one, con
 {
     const char *word;
     bool doubtful = false;
-    DIT_TRY(dit_json_require_string(doc, one, pointer, "id", &word));
     DIT_TRY(dit_json_require_string(doc, one, pointer, "what", &word));
     DIT_TRY(dit_json_require_string(doc, one, pointer, "believe", &word));
+    DIT_TRY(dit_json_optional_string(doc, one, pointer, "id", &word));
     DIT_TRY(dit_json_optional_bool(doc, one, pointer, "doubtful", &doubtful));
     DIT_TRY(check_restated(doc, one, pointer));
     return check_points(doc, one, pointer);

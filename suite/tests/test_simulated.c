@@ -476,6 +476,13 @@ static void damaged_contradictions_are_refused_with_their_place(void **state)
         {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[5]}]}", "index"},
         {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[{\"index\":1e300}]}]}", "points/0/index"},
         {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[{\"index\":\"NaN\"}]}]}", "points/0/index"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"doubtful\":1}]}", "/contradictions/0/doubtful"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"restated\":{\"colour\":1}}]}", "colour"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"restated\":{\"steps\":0}}]}", "restated/steps"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"restated\":{\"scope\":\"x\"}}]}", "scope"},
+        {CONTRADICTIONS "[],\"repeated\":[7]}", "id"},
+        {CONTRADICTIONS "[],\"repeated\":[{\"id\":\"r\",\"why\":\"w\",\"points\":[{\"index\":-1}]}]}",
+         "/repeated/0/points/0/index"},
     };
 #undef CONTRADICTIONS
     const suite_calibration nothing = {0};
