@@ -3,6 +3,7 @@
 #include "suite/session/session.h"
 
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "reports/records/metrics.h"
@@ -14,12 +15,11 @@
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define INDEX_VERSION 3 /* a file with another user_version is made anew */
 
 struct suite_index {
     sqlite3 *database;
@@ -37,8 +37,7 @@ static const char schema[] =
     "  elapsed_ns INTEGER, latency_ns REAL, world_size INTEGER, superseded INTEGER, context TEXT, simulated INTEGER"
 #define INDEX_METRIC_COLUMN(id, name, ...) ", " name " REAL"
     REPORT_METRIC_LIST(INDEX_METRIC_COLUMN) ", PRIMARY KEY (session, line));"
-                                            "CREATE INDEX IF NOT EXISTS results_by_case ON results (case_id, context);"
-                                            "PRAGMA user_version = 3;";
+                                            "CREATE INDEX IF NOT EXISTS results_by_case ON results (case_id, context);";
 enum { RESULT_COLUMNS = 13, SESSION_COLUMNS = 19 }; /* of results those before the metrics */
 
 static dit_status sql_fail(suite_index *index, const char *doing)
@@ -351,13 +350,27 @@ static dit_status update(suite_index *index)
     return st;
 }
 
+/* A digest of the tables, which have a column for each metric: a file with another one is made anew. Never 0, which a
+ * new file has. */
+static int schema_version(void)
+{
+    char digest[DIT_HASH_HEX];
+    dit_hash(schema, sizeof schema - 1, digest);
+    digest[7] = '\0';
+    return 1 + (int)strtol(digest, NULL, 16);
+}
+
 static dit_status check_version(suite_index *index)
 {
+    char mark[64];
     sqlite3_stmt *query = NULL;
     DIT_TRY(prepare(index, "PRAGMA user_version", &query));
     int version = sqlite3_step(query) == SQLITE_ROW ? sqlite3_column_int(query, 0) : -1;
     sqlite3_finalize(query);
-    if (version == INDEX_VERSION || version == 0) return execute(index, schema);
+    if (version == schema_version()) return DIT_OK;
+    snprintf(mark, sizeof mark, "PRAGMA user_version = %d", schema_version());
+    if (version == 0) DIT_TRY(execute(index, schema));
+    if (version == 0) return execute(index, mark);
     return DIT_FAIL(DIT_ERR_IO, "index of %s: version %d", index->root, version);
 }
 

@@ -142,6 +142,20 @@ if [ -x "$build/bin/ditbench-engine-sim" ]; then
 else
     for name in open byte message operation nanosecond memory better lost; do skip "gate: $name" "no simulator"; done
 fi
+skips() { # a workload of a device that this build cannot use: what another machine measured is not missed here
+    sed 's/"8xh100-sxm"/"local-gpu"/; s/"profile": "ditbench", //' "$simulated" >gpu.json
+    CUDA_VISIBLE_DEVICES='' $ditbench gate gpu.json -b gpu-base.json --update --reason first -q >out 2>err || { cat err; return 1; }
+    python3 -c '
+import json
+d = json.load(open("gpu-base.json"))
+assert all(c["status"] == "skipped" for c in d["cases"]), d
+for c in d["cases"]:
+    c.update(status="ok", metrics={"flops": 1})
+json.dump(d, open("gpu-base.json", "w"))'
+    CUDA_VISIBLE_DEVICES='' $ditbench gate gpu.json -b gpu-base.json >out 2>err
+    [ $? -eq 77 ] && [ "$(grep -c 'not judged, the new side skipped it' out)" -eq 2 ] && grep -q '2 cases not judged' out || { cat out err; return 1; }
+}
+ok "cases that this machine skips are listed, and close no gate: 77" skips
 ok "an update needs a reason" refuses 2 "needs --reason" gate tiny.json -b x.json --update
 ok "a gate needs a baseline" refuses 2 "names no file" gate tiny.json
 ok "a baseline that is none is named" refuses 4 "nosuch.json" gate --session "$one" -b nosuch.json

@@ -295,6 +295,18 @@ static void a_rule_sets_the_margin_of_a_measured_time(void **state)
     assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_BETTER);
 }
 
+static void a_margin_of_the_command_line_outweighs_that_of_a_rule(void **state)
+{
+    (void)state;
+    const suite_comparison_params strict = {.margin = 0.05};
+    assert_ok(
+        compare_by("{\"metric\":\"latency_s\",\"margin\":40}", MEASURED("a", SIX("")), MEASURED("a", SIX_SLOWER)));
+    suite_comparison_release(&comparison);
+    assert_ok(suite_comparison_make(&old_side, &new_side, &strict, &comparison));
+    assert_near(comparison.timings[0].margin, 0.05, 0);
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_WORSE);
+}
+
 static void a_rule_asks_for_times_and_numbers_that_nobody_judges_else(void **state)
 {
     (void)state;
@@ -438,6 +450,7 @@ int main(void)
         cmocka_unit_test(what_differs_besides_is_ranked),
         cmocka_unit_test(a_rule_sets_direction_and_margin_of_a_number),
         cmocka_unit_test(a_rule_sets_the_margin_of_a_measured_time),
+        cmocka_unit_test(a_margin_of_the_command_line_outweighs_that_of_a_rule),
         cmocka_unit_test(a_rule_asks_for_times_and_numbers_that_nobody_judges_else),
         cmocka_unit_test(a_wrong_rule_is_refused_with_its_place),
         cmocka_unit_test(kinds_are_compared_one_by_one),

@@ -28,6 +28,18 @@ ok "steady series have no verdict but steady" judge "all(t['verdict'] == 'steady
 ok "--check passes" exits 0 "$ditbench" history --check
 ok "a metric that repeats exactly needs no noise" judge "d['metric'] == 'flops' and z['verdict'] == 'steady'" -m flops
 
+older_index() { # of a build that knew a metric less
+    python3 - "$DITBENCH_RESULTS/index.sqlite" <<'P'
+import sqlite3, sys
+file = sqlite3.connect(sys.argv[1])
+file.execute("ALTER TABLE results DROP COLUMN flops")
+file.execute("PRAGMA user_version = 3")
+file.commit()
+P
+    judge "z['verdict'] == 'steady'" -m flops
+}
+ok "an index of a build with other metrics is made anew" older_index
+
 sessions shifted 40 5 5 30 5
 ok "a shift is found at its commit" judge "[c['commit'] for c in z['changes']] == ['c0ffee000030'] and abs(z['changes'][0]['after'] / z['changes'][0]['before'] - 1.05) < 0.01"
 ok "it is worse, and --check says so" exits 1 "$ditbench" history --check
