@@ -46,12 +46,17 @@ static const char *write_side(const char *name, const char *cases)
 #define SIX(a)                 "\"latency_s\":[1.00" a ",1.01" a ",1.02" a ",1.00" a ",1.01" a ",1.02" a "]"
 #define SIX_SLOWER             "\"latency_s\":[1.20,1.21,1.22,1.20,1.21,1.22]"
 
-static dit_status compare(const char *old, const char *now, const suite_comparison_params *params)
+static void forget(void)
 {
-    static const suite_comparison_params usual;
     suite_comparison_release(&comparison);
     suite_side_release(&old_side);
     suite_side_release(&new_side);
+}
+
+static dit_status compare(const char *old, const char *now, const suite_comparison_params *params)
+{
+    static const suite_comparison_params usual;
+    forget();
     assert_ok(suite_side_load(write_side("old", old), &old_side));
     assert_ok(suite_side_load(write_side("new", now), &new_side));
     return suite_comparison_make(&old_side, &new_side, params ? params : &usual, &comparison);
@@ -185,6 +190,7 @@ static void a_baseline_reads_back_as_it_was_written(void **state)
         MEASURED("a", SIX("") ",\"communication_bytes\":12345678901,\"rss_bytes\":5") "," SIMULATED(
             "b", "\"latency_s\":0.1234567890123,\"denoise_s\":0.1,\"total_bytes\":7");
     char path[2 * TEST_FOLDER];
+    forget();
     assert_ok(suite_side_load(write_side("first", cases), &old_side));
     snprintf(path, sizeof path, "%s/second.json", folder);
     assert_ok(suite_baseline_write(&old_side, path, "because"));
@@ -204,6 +210,7 @@ static void a_baseline_reads_back_as_it_was_written(void **state)
 static void a_damaged_baseline_is_refused_with_its_place(void **state)
 {
     (void)state;
+    forget();
     assert_fails(suite_side_load(write_side("bad", MEASURED("a", "\"latency_s\":\"fast\"")), &old_side),
                  DIT_ERR_JSON_VALUE, "/cases/0/metrics/latency_s");
     assert_fails(suite_side_load(write_side("bad", CASE("a", "", "guessed", "")), &old_side), DIT_ERR_JSON_VALUE,
@@ -250,9 +257,7 @@ static void what_differs_besides_is_ranked(void **state)
 static dit_status compare_by(const char *rules, const char *old, const char *now)
 {
     char text[8192], path[2 * TEST_FOLDER];
-    suite_comparison_release(&comparison);
-    suite_side_release(&old_side);
-    suite_side_release(&new_side);
+    forget();
     assert_ok(suite_side_load(write_side("old", old), &old_side));
     snprintf(path, sizeof path, "%s/ruled.json", folder);
     snprintf(text, sizeof text,
@@ -383,7 +388,7 @@ static void a_plan_that_moved_between_ranks_closes_the_gate(void **state)
     assert_string_equal(comparison.differences[0].name, "plan");
     assert_string_equal(comparison.differences[0].new_text, "bb");
     assert_int_equal(suite_comparison_verdict(&comparison), SUITE_VERDICT_WORSE);
-    suite_side_release(&old_side);
+    forget();
     assert_fails(suite_side_load(write_side("bad", COUNTED("\"operator_calls/copy\":-3")), &old_side),
                  DIT_ERR_JSON_VALUE, "/cases/0/counts/operator_calls~1copy");
     assert_fails(suite_side_load(write_side("bad", COUNTED("\"plan\":3")), &old_side), DIT_ERR_JSON_TYPE,
@@ -428,7 +433,7 @@ static void a_median_is_that_of_all_processes(void **state)
     char list[4000] = "", text[4200];
     for (int i = 0; i < 600; i++) strcat(list, i < 256 ? "1," : i < 599 ? "9," : "9");
     snprintf(text, sizeof text, MEASURED("a", "\"latency_s\":[%s]"), list);
-    suite_side_release(&old_side);
+    forget();
     assert_ok(suite_side_load(write_side("many", text), &old_side));
     assert_int_equal(old_side.cases[0].process_count, 600);
     assert_near(suite_side_median(&old_side.cases[0], REPORT_LATENCY), 9, 0);
