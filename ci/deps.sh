@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|peers]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|peers|census]...     (core when no set is named)
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
+# census makes another one beside it, with the versions of autumn 2024, which ci/census.py counts besides those of peers.
 # Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
 # command. A missing optional package also has its command printed, and does not stop anything else.
 set -u
@@ -37,8 +38,9 @@ format='clang-format program:clang-format'
 gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
+census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4'
 
-report=0 needs='' sets=0 wants_peers=0
+report=0 needs='' sets=0 wanted=''
 for argument in "$@"; do
     [ "$argument" = --report ] || sets=$((sets + 1))
     case $argument in
@@ -48,20 +50,23 @@ for argument in "$@"; do
     lint) needs+="$lint"$'\n' ;;
     format) needs+="$format"$'\n' ;;
     gemm) needs+="$gemm"$'\n' ;;
-    peers) wants_peers=1 ;;
+    peers | census) wanted+=" $argument" ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, peers)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, peers, census)" >&2
         exit 2
         ;;
     esac
 done
 [ "$sets" -gt 0 ] || needs=$core
 
-# ---- peers: other engines, in a Python environment of their own --------------------------------------------------------
-peers_folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
+# ---- other engines, each in a Python environment of its own ------------------------------------------------------------
+folder_of() { # set
+    local folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
+    [ "$1" = peers ] && echo "$folder" || echo "${folder%/*}/census-0.30.3"
+}
 
-have_peers() { # the pinned versions of what the adapter imports, whatever else is there
-    "$peers_folder/bin/python" - "$peers" <<'PYTHON' 2>/dev/null
+have_pinned() { # folder, requirements: the pinned versions, whatever else is there
+    "$1/bin/python" - "$2" <<'PYTHON' 2>/dev/null
 import sys
 from importlib.metadata import version
 sys.exit(any(version(name).split("+")[0] != wanted for name, wanted in (p.split("==") for p in sys.argv[1].split())))
@@ -69,25 +74,28 @@ PYTHON
 }
 
 # The processor's build of PyTorch is a tenth as large, and not on PyPI.
-install_peers() {
+install_pinned() { # folder, requirements
     local small=https://download.pytorch.org/whl/cpu
-    python3 -m venv "$peers_folder" || return 1
+    python3 -m venv "$1" || return 1
     # shellcheck disable=SC2086  # requirements are words
-    "$peers_folder/bin/pip" install -q --retries 0 --timeout 10 --index-url $small "${peers%% *}" 2>/dev/null
+    "$1/bin/pip" install -q --retries 0 --timeout 10 --index-url $small "${2%% *}" 2>/dev/null
     # shellcheck disable=SC2086
-    "$peers_folder/bin/pip" install -q $peers
+    "$1/bin/pip" install -q $2
 }
 
-if [ "$wants_peers" = 1 ] && ! have_peers; then
-    echo "installing PyTorch and diffusers in $peers_folder" >&2
-    if ! install_peers || ! have_peers; then
+for set in $wanted; do
+    folder=$(folder_of "$set") pinned=$peers
+    [ "$set" = peers ] || pinned=$census
+    have_pinned "$folder" "$pinned" && continue
+    echo "installing PyTorch and diffusers in $folder" >&2
+    if ! install_pinned "$folder" "$pinned" || ! have_pinned "$folder" "$pinned"; then
         {
             echo "ci/deps.sh: could not install them; with Python 3.9 to 3.12, its venv and a way to PyPI, run:"
-            echo "    python3 -m venv $peers_folder && $peers_folder/bin/pip install $peers"
+            echo "    python3 -m venv $folder && $folder/bin/pip install $pinned"
         } >&2
         exit 4
     fi
-fi
+done
 [ -n "$needs" ] || [ "$report" = 1 ] || exit 0
 [ -n "$needs" ] || needs=$core
 

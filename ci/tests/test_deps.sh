@@ -85,4 +85,6 @@ printf '#!/bin/sh\nexit 0\n' >"$tools/peers/bin/python"
 chmod +x "$tools/peers/bin/python"
 ok "an environment that has the pinned versions is left alone" exits_with 0 peers
 ok "without a word" [ ! -s "$tools/said" ]
+ok "a census has an environment of its own beside it: 4" exits_with 4 census
+ok "and its commands are printed, too" said "python3 -m venv $tools/census-0.30.3 && $tools/census-0.30.3/bin/pip install torch=="
 tap_end

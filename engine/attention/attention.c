@@ -194,6 +194,11 @@ const char *dit_attention_name(const dit_attention *attention)
     return attention->policy->name;
 }
 
+const dit_guest *dit_attention_guest(const dit_attention *attention)
+{
+    return attention->rt->guest;
+}
+
 bool dit_attention_is_steady(const dit_attention *attention)
 {
     return !attention->policy->differs && !attention->store.calls;

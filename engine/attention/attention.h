@@ -24,6 +24,8 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
                                 dit_attention **out);
 void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
 const char *dit_attention_name(const dit_attention *attention);
+/* The guest of its runtime, or NULL. */
+const dit_guest *dit_attention_guest(const dit_attention *attention);
 
 /* What the newest call did in one hop of the ring. Without a ring there is one hop, which waits for nothing. */
 typedef struct {

@@ -192,14 +192,19 @@ void layer_local_attention(dit_runtime *rt, int64_t H, dit_rows q, dit_rows k, d
 
 dit_status layer_sequence_attention(dit_attention *attention, dit_rows q, dit_rows k, dit_rows v, dit_rows out)
 {
-    return dit_attention_forward(attention, &(dit_attention_io){.q = q.data,
-                                                                .k = k.data,
-                                                                .v = v.data,
-                                                                .ld = q.ld,
-                                                                .batch = q.stride,
-                                                                .out = out.data,
-                                                                .ldo = out.ld,
-                                                                .batch_o = out.stride});
+    const dit_guest *guest = dit_attention_guest(attention);
+    const dit_attention_io io = {.q = q.data,
+                                 .k = k.data,
+                                 .v = v.data,
+                                 .ld = q.ld,
+                                 .batch = q.stride,
+                                 .out = out.data,
+                                 .ldo = out.ld,
+                                 .batch_o = out.stride};
+    dit_guest_at_attention(guest, true);
+    DIT_TRY(dit_attention_forward(attention, &io));
+    dit_guest_at_attention(guest, false);
+    return DIT_OK;
 }
 
 void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y)

@@ -84,12 +84,35 @@ void dit_model_free(dit_model *model)
     free(model);
 }
 
+/* Runs a statement as a piece that a guest hears of. */
+#define DIT_PIECE(model, kind, index, ...)                                                                             \
+    do {                                                                                                               \
+        dit_piece piece_ = piece_of(model, kind, index);                                                               \
+        dit_guest_at_piece((model)->params.rt->guest, &piece_);                                                        \
+        __VA_ARGS__;                                                                                                   \
+        dit_guest_at_piece((model)->params.rt->guest, NULL);                                                           \
+    } while (0)
+
+static dit_piece piece_of(const dit_model *model, dit_piece_kind kind, int64_t block)
+{
+    const dit_partition *view = &model->view;
+    return (dit_piece){.kind = kind,
+                       .block = block,
+                       .batch = view->batch,
+                       .branches = view->branches,
+                       .image_rows = view->image_count,
+                       .text_rows = view->text_count,
+                       .segments = view->segments,
+                       .frames = model->params.latent.frames};
+}
+
 /* Prepares an image batch. It drops recorded graphs: their work depends on the conditions and on the text's masks. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
 {
     if (memcmp(&model->prepared, condition, sizeof *condition) != 0) dit_graphs_forget(model->graphs);
     model->prepared = *condition;
-    return model->ops->prepare(model, condition);
+    DIT_PIECE(model, DIT_PIECE_BEFORE, 0, DIT_TRY(model->ops->prepare(model, condition)));
+    return DIT_OK;
 }
 
 dit_window dit_model_whole(const dit_model *model, int step)
@@ -119,13 +142,15 @@ int64_t dit_model_skip_elements(const dit_model *model)
 
 dit_status dit_model_begin(dit_model *model, const float *timestep)
 {
-    DIT_TIMED(model->params.rt, DIT_TIME_EMBED, DIT_TRY(model->ops->begin(model, timestep)));
+    DIT_TIMED(model->params.rt, DIT_TIME_EMBED,
+              DIT_PIECE(model, DIT_PIECE_BEFORE, 0, DIT_TRY(model->ops->begin(model, timestep))));
     return DIT_OK;
 }
 
 dit_status dit_model_embed(dit_model *model, const float *latents)
 {
-    DIT_TIMED(model->params.rt, DIT_TIME_EMBED, DIT_TRY(model->ops->embed(model, latents)));
+    DIT_TIMED(model->params.rt, DIT_TIME_EMBED,
+              DIT_PIECE(model, DIT_PIECE_BEFORE, 0, DIT_TRY(model->ops->embed(model, latents))));
     return DIT_OK;
 }
 
@@ -134,8 +159,9 @@ dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), vo
     dit_runtime *rt = model->params.rt;
     dit_range own = model->params.stage.blocks;
     DIT_TIMED(rt, DIT_TIME_BLOCKS, {
+        DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
         for (int64_t i = own.first; i < own.first + own.count; i++) {
-            DIT_LAYER(rt, i, DIT_TRY(model->ops->block(model, i)));
+            DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
             if (between) between(context);
         }
     });
@@ -144,7 +170,8 @@ dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), vo
 
 dit_status dit_model_head(dit_model *model, float *output)
 {
-    DIT_TIMED(model->params.rt, DIT_TIME_HEAD, DIT_TRY(model->ops->head(model, output)));
+    DIT_TIMED(model->params.rt, DIT_TIME_HEAD,
+              DIT_PIECE(model, DIT_PIECE_HEAD, 0, DIT_TRY(model->ops->head(model, output))));
     return DIT_OK;
 }
 

@@ -13,13 +13,26 @@
 
 struct dit_runtime;
 
-/* Every member is required but begin_step. */
+/* Pieces of a forward in the order of other software: what it computes once a forward and this engine before (text
+ * projections and tables too), each block, the head. */
+typedef enum { DIT_PIECE_BEFORE, DIT_PIECE_BEGIN, DIT_PIECE_BLOCK, DIT_PIECE_HEAD } dit_piece_kind;
+typedef struct {
+    dit_piece_kind kind;
+    int64_t block;                                                    /* of the whole model */
+    int64_t batch, branches, image_rows, text_rows, segments, frames; /* of this rank and window; frames of latents */
+} dit_piece;
+
+/* Every member is required but begin_step, and those of pieces. */
 typedef struct {
     dit_habits habits;          /* of the software whose run is predicted                             */
     const dit_kernels *kernels; /* operators that take the guest's time and touch no array: arrays are address space */
-    void *context;              /* of the next two */
+    void *context;              /* of the next four */
     double (*now_s)(void *context);
     void (*begin_entry)(void *context, int64_t at, int64_t of);
+    /* Called around each piece, with its size and at its end with NULL, and around its attention over the sequence, if
+     * it has any. NULL: not called. */
+    void (*at_piece)(void *context, const dit_piece *piece);
+    void (*at_attention)(void *context, bool begins);
     int (*begin_step)(void *steps, const struct dit_runtime *rt, int step); /* NULL: every step is done */
     void *steps;                                                            /* of begin_step            */
 } dit_guest;
@@ -35,6 +48,18 @@ static inline double dit_guest_now_s(const dit_guest *guest)
 static inline void dit_guest_begin_entry(const dit_guest *guest, int64_t at, int64_t of)
 {
     if (guest) guest->begin_entry(guest->context, at, of);
+}
+
+/* A piece begins; NULL: it ends. */
+static inline void dit_guest_at_piece(const dit_guest *guest, const dit_piece *piece)
+{
+    if (guest && guest->at_piece) guest->at_piece(guest->context, piece);
+}
+
+/* The piece's attention over the sequence begins or ends. */
+static inline void dit_guest_at_attention(const dit_guest *guest, bool begins)
+{
+    if (guest && guest->at_attention) guest->at_attention(guest->context, begins);
 }
 
 /* This rank begins `step`. Returns the step to do: this one, or a later one where a guest leaves out those between. It

@@ -1,6 +1,8 @@
 #include "engine/sim/sim.h"
 
+#include "base/architecture.h"
 #include "base/clock.h"
+#include "kernels/cost/census.h"
 #include "kernels/cost/clock.h"
 #include "kernels/cost/read.h"
 
@@ -16,6 +18,13 @@ struct dit_sim {
     dit_sim_links links;
     dit_sim_hops hops;
     bool free_of_charge;
+    struct {
+        dit_census *of[2], *at;          /* of one batch row, of more; the piece's. NULL: operators cost their parts */
+        int64_t blocks[DIT_BLOCK_KINDS]; /* of the case's model                                                  */
+        bool piece, attention, done;     /* in a piece, in its attention; both halves of the piece are charged   */
+        dit_census_call call;
+        int tensor, calls; /* calls: the branches of guidance, one after the other, or all at once: 1 */
+    } census;
     int64_t batch_at, batch_of; /* the entry of a batch that is under way; of 1: none              */
     double left_s;              /* of the newest operator, when other kernels get processors       */
     double entered_s;           /* SimGrid's time when the newest messages were started            */
@@ -53,6 +62,7 @@ dit_status dit_sim_create(const dit_sim_grid *grid, dit_sim **out)
 
 void dit_sim_free(dit_sim *sim)
 {
+    for (int i = 0; sim && i < 2; i++) dit_census_free(sim->census.of[i]);
     free(sim);
 }
 
@@ -66,12 +76,40 @@ void dit_sim_set_clock(dit_sim *sim)
     dit_clock_set_source(virtual_ns, sim);
 }
 
+static bool is_census(const dit_sim *sim)
+{
+    return sim->census.of[0] && sim->census.of[1];
+}
+
+/* In a piece that a census counts, operators are charged with it, but for attention and what is made around it. */
+static bool is_counted(const dit_sim *sim, const dit_cost_op *op)
+{
+    if (!is_census(sim) || !sim->census.piece || sim->census.attention) return false;
+    return op->kind != DIT_COST_OP_ATTENTION;
+}
+
 static void take_time(void *context, const dit_cost_op *op)
 {
     dit_sim *sim = context;
-    if (sim->free_of_charge) return;
+    if (sim->free_of_charge || is_counted(sim, op)) return;
     dit_sim_charge(sim, op);
     (void)dit_sim_start_put_off(sim); /* whoever sends or waits next hears of a failure */
+}
+
+/* Finds what the profile's census says of the case's model, if it has one. */
+static dit_status read_census(dit_sim *sim, const dit_json *doc)
+{
+    const cJSON *config = dit_json_member(dit_json_member(doc->root, "model"), "config");
+    const char *name = dit_json_text_or(config, "_class_name", NULL);
+    const dit_architecture *architecture = name ? dit_architecture_find(name) : NULL;
+    if (!sim->profile.census[0] || !architecture) return DIT_OK;
+    for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++)
+        if (architecture->kinds[kind].key)
+            sim->census.blocks[kind] = dit_json_int_or(config, architecture->kinds[kind].key, 0);
+    sim->census.tensor = (int)dit_json_int_or(dit_json_member(doc->root, "parallel"), "tensor_degree", 1);
+    for (int batched = 0; batched < 2; batched++)
+        DIT_TRY(dit_census_read(sim->profile.census, config, batched, &sim->census.of[batched]));
+    return DIT_OK;
 }
 
 dit_status dit_sim_read(dit_sim *sim, const dit_json *doc, int ranks)
@@ -93,7 +131,7 @@ dit_status dit_sim_read(dit_sim *sim, const dit_json *doc, int ranks)
     sim->device = dit_cost_device_together(&device, ranks < together ? ranks : together);
     sim->left = dit_cost_device_beside(&sim->device, sim->profile.communication_processors);
     dit_cost_set_hook(take_time, sim);
-    return DIT_OK;
+    return read_census(sim, doc);
 }
 
 /* ---- what was read ----------------------------------------------------------------------------------------------- */
@@ -138,13 +176,88 @@ static void begin_entry(void *context, int64_t at, int64_t of)
     if (!sim->links.shares_memory) sim->batch_at = at, sim->batch_of = of;
 }
 
+/* Seconds of work that takes `alone_s`, of which the first `beside_s` are beside messages, where it takes `slow_s`. */
+static double slowed(double beside_s, double slow_s, double alone_s)
+{
+    if (!(beside_s > 0)) return alone_s;
+    return slow_s <= beside_s ? slow_s : beside_s + (1 - beside_s / slow_s) * alone_s;
+}
+
+/* ---- pieces that a census counts --------------------------------------------------------------------------------- */
+
+static void charge_call(dit_sim *sim, dit_census_half half)
+{
+    const dit_census_call *call = &sim->census.call;
+    dit_census_time now = dit_census_half_time(sim->census.at, &sim->device, &sim->profile, call, half);
+    if (!(now.time.host_s + now.time.device_s > 0)) return;
+    double beside_s = sim->beside_until_s - fmax(sim->timeline.device_s, sim->timeline.host_s), slow_s = 0;
+    if (beside_s > 0)
+        slow_s = dit_census_half_time(sim->census.at, &sim->left, &sim->profile, call, half).time.device_s;
+    double device_s = slowed(beside_s, slow_s, now.time.device_s);
+    dit_cost_clock_dispatch_many(&sim->timeline, now.time.kernels, now.time.host_s, device_s);
+    if (now.waits) dit_cost_clock_synchronise(&sim->timeline, now.wait_s);
+    sim->left_s = device_s / fmax(now.time.kernels, 1);
+    (void)dit_sim_start_put_off(sim); /* as in take_time */
+}
+
+static void charge_half(dit_sim *sim, dit_census_half half)
+{
+    for (int i = 0; i < sim->census.calls; i++) charge_call(sim, half);
+}
+
+static dit_census_call call_of(const dit_sim *sim, const dit_piece *piece)
+{
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .index = piece->block, .tensor = sim->census.tensor};
+    if (piece->kind == DIT_PIECE_BEGIN) call.piece = DIT_CENSUS_BEGIN;
+    if (piece->kind == DIT_PIECE_HEAD) call.piece = DIT_CENSUS_HEAD;
+    while (call.piece == DIT_CENSUS_BLOCK && call.kind + 1 < DIT_BLOCK_KINDS &&
+           call.index >= sim->census.blocks[call.kind])
+        call.index -= sim->census.blocks[call.kind++];
+    call.blocks = sim->census.blocks[call.kind];
+    call.size = (dit_census_size){.batch = (double)piece->batch / sim->census.calls,
+                                  .image = (double)piece->image_rows,
+                                  .text = (double)piece->text_rows,
+                                  .frames = (double)(piece->segments > 1 ? piece->segments : piece->frames)};
+    call.size.frame_image = call.size.image / fmax(call.size.frames, 1);
+    call.size.edge = sqrt(call.size.frame_image);
+    return call;
+}
+
+static void at_piece(void *context, const dit_piece *piece)
+{
+    dit_sim *sim = context;
+    if (!is_census(sim)) return;
+    sim->census.piece = piece != NULL;
+    if (!piece) {
+        if (!sim->census.done) charge_half(sim, DIT_CENSUS_AFTER);
+        return;
+    }
+    sim->census.done = piece->kind == DIT_PIECE_BEFORE; /* its operators are counted in the pieces behind it */
+    if (sim->census.done) return;
+    sim->census.calls = piece->branches > 1 ? dit_census_forwards(sim->census.of[1]) : 1;
+    sim->census.call = call_of(sim, piece);
+    sim->census.at = sim->census.of[sim->census.call.size.batch > 1];
+    charge_half(sim, DIT_CENSUS_BEFORE);
+}
+
+static void at_attention(void *context, bool begins)
+{
+    dit_sim *sim = context;
+    sim->census.attention = begins;
+    if (begins || !sim->census.piece || sim->census.done) return;
+    charge_half(sim, DIT_CENSUS_AFTER);
+    sim->census.done = true;
+}
+
 dit_guest dit_sim_guest(dit_sim *sim)
 {
     return (dit_guest){.habits = sim->profile.habits,
                        .kernels = dit_kernels_cost(),
                        .context = sim,
                        .now_s = guest_now_s,
-                       .begin_entry = begin_entry};
+                       .begin_entry = begin_entry,
+                       .at_piece = at_piece,
+                       .at_attention = at_attention};
 }
 
 bool dit_sim_batch(const dit_sim *sim, int64_t *bytes)
@@ -181,8 +294,7 @@ static double device_seconds(const dit_sim *sim, const dit_cost_op *op, const di
     double starts_s = fmax(sim->timeline.device_s, sim->timeline.host_s + time->host_s);
     double beside_s = sim->beside_until_s - starts_s;
     if (!(beside_s > 0)) return time->device_s;
-    double slow_s = dit_cost_op_time(&sim->left, &sim->profile, op).device_s;
-    return slow_s <= beside_s ? slow_s : beside_s + (1 - beside_s / slow_s) * time->device_s;
+    return slowed(beside_s, dit_cost_op_time(&sim->left, &sim->profile, op).device_s, time->device_s);
 }
 
 void dit_sim_charge(dit_sim *sim, const dit_cost_op *op)

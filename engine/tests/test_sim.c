@@ -400,11 +400,109 @@ static void the_engines_clock_is_virtual(void **state)
     close_rank(sim);
 }
 
+/* ---- pieces that a census counts --------------------------------------------------------------------------------- */
+
+/* A rank with the software whose operators are counted, and FLUX.1-dev as its case's model, with other latents where
+ * `changed`. */
+static dit_sim *open_counted(bool changed)
+{
+    char text[2048];
+    dit_json doc;
+    dit_sim *sim;
+    clock_s = 0;
+    snprintf(text, sizeof text,
+             "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
+             "\"profile\":\"%s/workloads/profiles/pytorch-eager-2025.json\",\"element\":\"fp16\",%s},"
+             "\"model\":{\"config\":{\"_class_name\":\"FluxTransformer2DModel\",\"attention_head_dim\":128,"
+             "\"axes_dims_rope\":[16,56,56],\"guidance_embeds\":true,\"in_channels\":%d,\"joint_attention_dim\":4096,"
+             "\"num_attention_heads\":24,\"num_layers\":19,\"num_single_layers\":38,\"out_channels\":null,"
+             "\"patch_size\":1,\"pooled_projection_dim\":768}}}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, nvlink, changed ? 32 : 64);
+    assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
+    assert_ok(dit_sim_create(&grid, &sim));
+    assert_ok(dit_sim_read(sim, &doc, 1));
+    dit_json_release(&doc);
+    return sim;
+}
+
+static const dit_piece double_block = {
+    .kind = DIT_PIECE_BLOCK, .batch = 1, .branches = 1, .image_rows = 4096, .text_rows = 512, .segments = 1};
+
+/* What a call of an operator adds to the host's and the device's time. */
+static double added_by(const dit_sim *sim, void (*call)(const dit_guest *), const dit_guest *guest)
+{
+    double before_s = dit_sim_host_now(sim) + dit_sim_device_now(sim);
+    call(guest);
+    return dit_sim_host_now(sim) + dit_sim_device_now(sim) - before_s;
+}
+
+static void call_norm(const dit_guest *guest)
+{
+    guest->kernels->norm(NULL, &(dit_norm_args){.rows = 4096, .C = 3072});
+}
+static void call_attention(const dit_guest *guest)
+{
+    guest->kernels->attention(NULL, &(dit_attention_args){.B = 1, .H = 24, .Sq = 4608, .Sk = 4608, .D = 128});
+}
+static void end_attention(const dit_guest *guest)
+{
+    dit_guest_at_attention(guest, false);
+}
+static void end_piece(const dit_guest *guest)
+{
+    dit_guest_at_piece(guest, NULL);
+}
+static void begin_before(const dit_guest *guest)
+{
+    dit_guest_at_piece(guest, &(dit_piece){.kind = DIT_PIECE_BEFORE, .batch = 1, .image_rows = 4096});
+}
+static void begin_block(const dit_guest *guest)
+{
+    dit_guest_at_piece(guest, &double_block);
+}
+
+static void a_counted_piece_is_charged_once_and_its_operators_are_not(void **state)
+{
+    dit_sim *sim = open_counted(false);
+    dit_guest guest = dit_sim_guest(sim);
+    (void)state;
+    assert_true(added_by(sim, call_norm, &guest) > 0);
+    assert_near(added_by(sim, begin_before, &guest), 0, 0);
+    assert_near(added_by(sim, call_norm, &guest), 0, 0); /* other software computes it in its forward */
+    assert_near(added_by(sim, end_piece, &guest), 0, 0);
+    double host_s = dit_sim_host_now(sim);
+    assert_true(added_by(sim, begin_block, &guest) > 0);
+    assert_true(dit_sim_host_now(sim) - host_s > 30 * 2e-5); /* kernels alone are more than thirty */
+    assert_near(added_by(sim, call_norm, &guest), 0, 0);
+    dit_guest_at_attention(&guest, true);
+    assert_true(added_by(sim, call_norm, &guest) > 0); /* what the method makes around its attention */
+    assert_true(added_by(sim, call_attention, &guest) > 0);
+    assert_true(added_by(sim, end_attention, &guest) > 0);
+    assert_true(added_by(sim, call_attention, &guest) > 0); /* a second one, over the text */
+    assert_near(added_by(sim, end_attention, &guest), 0, 0);
+    assert_near(added_by(sim, end_piece, &guest), 0, 0);
+    assert_true(added_by(sim, call_norm, &guest) > 0);
+    close_rank(sim);
+}
+
+static void a_model_that_no_census_has_is_charged_by_parts(void **state)
+{
+    dit_sim *sim = open_counted(true);
+    dit_guest guest = dit_sim_guest(sim);
+    (void)state;
+    assert_near(added_by(sim, begin_block, &guest), 0, 0);
+    assert_true(added_by(sim, call_norm, &guest) > 0);
+    assert_near(added_by(sim, end_piece, &guest), 0, 0);
+    close_rank(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_cost_their_issue_the_librarys_latency_and_the_links),
         cmocka_unit_test(bytes_on_the_links_are_the_simulations),
+        cmocka_unit_test(a_counted_piece_is_charged_once_and_its_operators_are_not),
+        cmocka_unit_test(a_model_that_no_census_has_is_charged_by_parts),
         cmocka_unit_test(a_collective_lasts_as_long_as_its_ranks_own_ends),
         cmocka_unit_test(gathers_begun_one_after_the_other_take_turns),
         cmocka_unit_test(operators_are_slower_beside_messages_and_not_behind_them),

@@ -18,6 +18,13 @@ void dit_cost_clock_dispatch(dit_cost_clock *clock, double host_s, double device
     clock->device_s = fmax(clock->device_s, clock->host_s) + device_s;
 }
 
+void dit_cost_clock_dispatch_many(dit_cost_clock *clock, double kernels, double host_s, double device_s)
+{
+    double count = fmax(kernels, 1), first_s = fmax(clock->device_s, clock->host_s + host_s / count);
+    clock->host_s += host_s;
+    clock->device_s = fmax(first_s + device_s, clock->host_s + device_s / count);
+}
+
 double dit_cost_clock_enter(dit_cost_clock *clock, double host_s)
 {
     dit_cost_clock_dispatch(clock, host_s, 0);

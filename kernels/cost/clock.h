@@ -21,6 +21,8 @@ typedef struct {
 
 /* Issues an operator: host += host_s, then the device works device_s from max(device, host). Both are at least 0. */
 void dit_cost_clock_dispatch(dit_cost_clock *clock, double host_s, double device_s);
+/* Issues `kernels` kernels of equal size that take host_s and device_s together. Each starts once it is issued. */
+void dit_cost_clock_dispatch_many(dit_cost_clock *clock, double kernels, double host_s, double device_s);
 /* Call it before messages that take host_s to issue. Charges the simulated process up to the moment when the messages
  * can start, max(device, host), and returns that moment. The host does not wait. */
 double dit_cost_clock_enter(dit_cost_clock *clock, double host_s);

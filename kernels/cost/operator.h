@@ -71,18 +71,23 @@ typedef struct {
                        fp16 */
 } dit_cost_part_work;
 
-enum { DIT_COST_KERNELS = 4 };
+enum { DIT_COST_KERNELS = 4, DIT_COST_PATH = 1024 };
 /* A software stack. */
 typedef struct {
     char name[DIT_COST_NAME];
-    double dispatch_s;               /* host time of one kernel                                                     */
-    double collective_dispatch_s;    /* host time of one collective                                                 */
-    double synchronise_s;            /* from the device's end until the host goes on                                */
-    double conv_efficiency;          /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
-    double communication_processors; /* how many processors a collective's kernel holds                          */
-    bool kernels_before_messages;    /* a kernel that follows an exchange with neighbours gets the processors first */
-    dit_habits habits;               /* where it runs a method differently from this engine                         */
-    bool packed_linear;              /* matrices that the engine packs together are one product                     */
+    double dispatch_s;                /* host time of one kernel                                                     */
+    double collective_dispatch_s;     /* host time of one collective                                                 */
+    double synchronise_s;             /* from the device's end until the host goes on                                */
+    double conv_efficiency;           /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
+    double communication_processors;  /* how many processors a collective's kernel holds                          */
+    bool kernels_before_messages;     /* a kernel that follows an exchange with neighbours gets the processors first */
+    dit_habits habits;                /* where it runs a method differently from this engine                         */
+    bool packed_linear;               /* matrices that the engine packs together are one product                     */
+    char census[DIT_COST_PATH];       /* folder of kernels/cost/census.h; "": the parts below say all              */
+    bool fused;                       /* a compiler has fused the census's element-wise chains                      */
+    double view_dispatch_s;           /* host time of a view, which is no kernel                                    */
+    double norm_row_s;                /* time of a processor for one row of a norm, however short                   */
+    double pageable_copy_bytes_per_s; /* from host memory that is not locked, while the host waits; 0: no limit     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
 } dit_cost_profile;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { POINTER = 128 };
 
@@ -350,6 +351,26 @@ static dit_status read_like(const dit_json *doc)
     return DIT_OK;
 }
 
+/* Reads the census that the profile names, a folder beside the profile unless it is a whole path, and what it costs. */
+static dit_status read_counted(const dit_json *doc, dit_cost_profile *out)
+{
+    const char *census = "", *slash = strrchr(doc->path, '/');
+    int folder = slash ? (int)(slash - doc->path + 1) : 0;
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "census", &census));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "fused", &out->fused));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "view_dispatch_s", 0, 1, &out->view_dispatch_s));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "norm_row_s", 0, 1, &out->norm_row_s));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "pageable_copy_bytes_per_s", 1, 1e15,
+                                     &out->pageable_copy_bytes_per_s));
+    if (!*census) return DIT_OK;
+    int length = *census == '/' ? snprintf(out->census, DIT_COST_PATH, "%s", census)
+                                : snprintf(out->census, DIT_COST_PATH, "%.*scensus/%s", folder, doc->path, census);
+    if (length >= DIT_COST_PATH)
+        return dit_json_fail(doc, "/census", DIT_ERR_JSON_VALUE, "the path of the census is too long");
+    if (access(out->census, R_OK) == 0) return DIT_OK;
+    return dit_json_fail(doc, "/census", DIT_ERR_NOT_FOUND, "there is no census in %s", out->census);
+}
+
 static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
 {
     static const char *const keys[] = {"schema",
@@ -366,6 +387,11 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "like",
                                        "packed_linear",
                                        "attention_kernels",
+                                       "census",
+                                       "fused",
+                                       "view_dispatch_s",
+                                       "norm_row_s",
+                                       "pageable_copy_bytes_per_s",
                                        "parts",
                                        "evidence",
                                        "source",
@@ -385,6 +411,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(read_like(doc));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "packed_linear", &out->packed_linear));
     DIT_TRY(read_kernels(doc, out));
+    DIT_TRY(read_counted(doc, out));
     return read_parts(doc, out);
 }
 

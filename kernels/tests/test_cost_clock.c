@@ -25,6 +25,22 @@ static void a_step_takes_what_the_slower_of_host_and_device_needs(void **state)
     assert_close(dit_cost_clock_synchronise(&bound_by_host, 0), passed, 1e-12); /* again: nothing to wait for */
 }
 
+static void many_kernels_end_with_the_host_or_with_the_device(void **state)
+{
+    dit_cost_clock by_host = {0}, by_device = {0}, one_by_one = {0};
+    (void)state;
+    dit_cost_clock_dispatch_many(&by_host, 10, 100, 20);
+    assert_close(by_host.host_s, 100, 0);
+    assert_close(by_host.device_s, 102, 1e-12); /* the last one */
+    dit_cost_clock_dispatch_many(&by_device, 10, 20, 100);
+    for (int i = 0; i < 10; i++) dit_cost_clock_dispatch(&one_by_one, 2, 10);
+    assert_close(by_device.device_s, one_by_one.device_s, 1e-12);
+    assert_close(by_device.host_s, 20, 0);
+    dit_cost_clock_dispatch_many(&by_device, 0, 5, 0); /* views alone */
+    assert_close(by_device.device_s, one_by_one.device_s, 1e-12);
+    assert_close(by_device.host_s, 25, 0);
+}
+
 static void messages_stand_in_the_queue_of_the_device_and_not_of_the_host(void **state)
 {
     double passed = 0;
@@ -62,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_takes_what_the_slower_of_host_and_device_needs),
+        cmocka_unit_test(many_kernels_end_with_the_host_or_with_the_device),
         cmocka_unit_test(messages_stand_in_the_queue_of_the_device_and_not_of_the_host),
         cmocka_unit_test(messages_issued_earlier_start_before_the_device_is_done),
     };

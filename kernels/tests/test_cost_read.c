@@ -115,6 +115,35 @@ static void a_profile_must_say_every_part(void **state)
     assert_true(profile.packed_linear);
 }
 
+/* Reads the eager profile of 2025 with `from` replaced by `to`, from another folder. */
+static dit_status read_profile_changed(const char *from, const char *to, dit_cost_profile *out)
+{
+    char path[TEST_FOLDER], *text = test_file_read(PROFILES "/pytorch-eager-2025.json", NULL), changed[16384];
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    test_file_make(path, changed, strlen(changed));
+    dit_status st = dit_cost_profile_read(path, out);
+    unlink(path);
+    free(text);
+    return st;
+}
+
+static void a_profile_finds_its_census_beside_it_or_by_its_path(void **state)
+{
+    dit_cost_profile profile = profile_named("pytorch-eager-2025");
+    (void)state;
+    assert_string_equal(profile.census, PROFILES "/census/diffusers-0.33.1");
+    assert_false(profile.fused);
+    assert_true(profile.view_dispatch_s > 0 && profile.view_dispatch_s < profile.dispatch_s);
+    assert_int_equal(read_profile_changed("\"name\"", "\"name\"", &profile), DIT_ERR_NOT_FOUND);
+    assert_ok(read_profile_changed("\"diffusers-0.33.1\"", "\"" PROFILES "/census/diffusers-0.33.1\"", &profile));
+    assert_string_equal(profile.census, PROFILES "/census/diffusers-0.33.1");
+    assert_int_equal(read_profile_changed("\"norm_row_s\": 1.4e-07", "\"norm_row_s\": -1", &profile),
+                     DIT_ERR_JSON_VALUE);
+    assert_string_equal(profile_named("pytorch-eager").census, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_profile_reads_the_tables_of_its_kernels),
         cmocka_unit_test(bad_parameters_are_refused_by_name),
         cmocka_unit_test(a_profile_must_say_every_part),
+        cmocka_unit_test(a_profile_finds_its_census_beside_it_or_by_its_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

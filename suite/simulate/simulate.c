@@ -63,7 +63,7 @@ static dit_status write_to(const char *folder, const char *name, const suite_clu
 /* What the host's work costs on this platform. */
 static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *profile)
 {
-    static const char *const costs[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s"};
+    static const char *const costs[] = {"dispatch_s", "view_dispatch_s", "collective_dispatch_s", "synchronise_s"};
     for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
         const cJSON *cost = dit_json_member(profile, costs[i]);
         if (!cJSON_IsNumber(cost)) continue; /* the engine says what is wrong with it */
@@ -71,6 +71,18 @@ static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *
         cJSON_DeleteItemFromObjectCaseSensitive(profile, costs[i]);
         dit_json_put_number(w, profile, costs[i], seconds);
     }
+}
+
+/* The file is read where it is written, away from the censuses. */
+static void find_census(dit_json_writer *w, cJSON *profile)
+{
+    const char *name = dit_json_text_or(profile, "census", NULL), *root = name ? suite_workloads_folder() : NULL;
+    char folder[SUITE_PATH], whole[SUITE_PATH];
+    if (!root) return;
+    dit_json_put_status(w, suite_path(folder, "%s/profiles/census/%s", root, name));
+    if (!realpath(folder, whole)) return; /* the engine says that it is not there */
+    cJSON_DeleteItemFromObjectCaseSensitive(profile, "census");
+    dit_json_put_string(w, profile, "census", whole);
 }
 
 static dit_status write_parameters(const char *folder, const suite_calibration *calibration,
@@ -88,6 +100,7 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
     scale_host(&w, cluster, stack.root);
+    find_census(&w, stack.root);
     DIT_TRY_GOTO(st, w.status, done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);

@@ -113,6 +113,19 @@ static void a_slower_link_and_a_slower_host_take_longer(void **state)
     assert_int_equal(pcie.sent_bytes, nvlink.sent_bytes);
 }
 
+/* So small a share is the host's work: some 75 kernels of a double block and 35 of a single one, 20 us each. */
+static void software_that_is_counted_takes_what_its_host_dispatches(void **state)
+{
+    (void)state;
+    suite_simulated eager = simulate(meshes[0], "8xa100-sxm", "pytorch-eager", false);
+    suite_simulated counted = simulate(meshes[0], "8xa100-sxm", "pytorch-eager-2025", false);
+    suite_simulated replayed = simulate(meshes[0], "8xa100-sxm", "pytorch-eager-2025", true);
+    assert_true(counted.seconds > 60 * (3 * 75 + 3 * 35) * 20e-6);
+    assert_true(counted.seconds < 2 * eager.seconds && eager.seconds < 2 * counted.seconds);
+    assert_true(fabs(counted.seconds - replayed.seconds) <= 1e-6 * replayed.seconds);
+    assert_int_equal(counted.sent_bytes, eager.sent_bytes);
+}
+
 /* A first step in bands is quicker than a synchronous one, unless a synchronous forward comes before it. */
 static void only_own_software_fills_stores_anew(void **state)
 {
@@ -133,6 +146,7 @@ int main(void)
         cmocka_unit_test(links_that_drain_are_waited_for),
         cmocka_unit_test(blocks_and_hops_that_repeat_need_no_replay),
         cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
+        cmocka_unit_test(software_that_is_counted_takes_what_its_host_dispatches),
         cmocka_unit_test(only_own_software_fills_stores_anew),
     };
     if (!has_simulator()) return DIT_EXIT_SKIPPED;

@@ -1,0 +1,563 @@
+/* Reads a census and charges it. */
+#include "kernels/cost/census.h"
+
+#include "base/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POINTER = 512, NAME = 64, LETTERS = 6, MOST_ROWS = 1 << 16 };
+static const double MOST = 1e15;
+
+/* Terms first to first + count - 1 of the census. */
+typedef struct {
+    int first, count;
+} polynomial;
+typedef struct {
+    double factor;
+    int power[LETTERS];
+} term;
+
+/* Calls of one operator. Own elements have the device's type, other bytes keep theirs. */
+typedef struct {
+    double calls, launches;
+    polynomial own, bytes, rows; /* rows: of a norm; none: no norm */
+    bool shared;
+} kernel;
+typedef struct {
+    double calls;
+    polynomial batch, rows, n, k, input; /* input: of a convolution, elements */
+    bool conv;
+    char split; /* 'n', 'k', or 0 */
+} product;
+typedef struct {
+    double calls;
+    polynomial bytes;
+} wait;
+typedef struct {
+    double views;
+    int first_kernel, kernels, first_fused, fused, first_product, products, first_wait, waits;
+} half;
+typedef struct {
+    char name[NAME];
+    half halves[DIT_CENSUS_HALVES];
+} part;
+typedef struct {
+    int kind, part;
+    int64_t count;
+} run;
+
+typedef struct {
+    void *at;
+    int count;
+} array;
+
+/* Everything of one file's model, in arrays that only reading makes longer. */
+struct dit_census {
+    char name[NAME];
+    int64_t forwards;
+    array terms, kernels, products, waits, parts, runs;
+};
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+#define ELEMENTS(census, array, type) ((type *)(census)->array.at)
+
+/* Makes room for one element more, which is zeroed. */
+static dit_status grow(array *to, size_t size, void **out)
+{
+    *out = NULL;
+    if (to->count >= MOST_ROWS) return DIT_FAIL(DIT_ERR_JSON_VALUE, "a census has more than %d rows", MOST_ROWS);
+    if ((to->count & (to->count - 1)) == 0) { /* a power of two, or none yet */
+        void *more = realloc(to->at, (size_t)(to->count ? 2 * to->count : 1) * size);
+        if (!more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a census");
+        to->at = more;
+    }
+    *out = (char *)to->at + (size_t)to->count++ * size;
+    memset(*out, 0, size);
+    return DIT_OK;
+}
+
+void dit_census_free(dit_census *census)
+{
+    if (!census) return;
+    free(census->terms.at);
+    free(census->kernels.at);
+    free(census->products.at);
+    free(census->waits.at);
+    free(census->parts.at);
+    free(census->runs.at);
+    free(census);
+}
+
+const char *dit_census_name(const dit_census *census)
+{
+    return census->name;
+}
+
+int dit_census_forwards(const dit_census *census)
+{
+    return (int)census->forwards;
+}
+
+/* ---- polynomials ------------------------------------------------------------------------------------------------- */
+
+static const char letters[LETTERS + 1] = {
+#define LETTER(letter, name, meaning) letter,
+    DIT_CENSUS_SIZE_LIST(LETTER)
+#undef LETTER
+};
+
+typedef struct {
+    const dit_json *doc;
+    dit_census *census;
+} reading;
+
+static dit_status read_term(const reading *r, const cJSON *item, const char *pointer, double scale)
+{
+    void *memory;
+    DIT_TRY(grow(&r->census->terms, sizeof(term), &memory));
+    term *to = memory;
+    if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble <= MOST) ||
+        item->valuedouble != floor(item->valuedouble))
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "the coefficient of %s is no whole number above 0",
+                             item->string);
+    to->factor = item->valuedouble * scale;
+    for (const char *c = strcmp(item->string, "1") == 0 ? "" : item->string; *c; c++) {
+        const char *letter = strchr(letters, *c);
+        if (!letter)
+            return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "'%s' has a letter that is none of %s",
+                                 item->string, letters);
+        to->power[letter - letters]++;
+    }
+    return DIT_OK;
+}
+
+/* Appends the terms of {"BS": 3072, "1": 4}, times `scale`, to *out, whose terms are the newest. */
+static dit_status append_terms(const reading *r, const cJSON *object, const char *pointer, double scale,
+                               polynomial *out)
+{
+    const cJSON *item;
+    if (!cJSON_IsObject(object)) return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_TYPE, "expected a polynomial");
+    if (!out->count) out->first = r->census->terms.count;
+    cJSON_ArrayForEach(item, object)
+    {
+        DIT_TRY(read_term(r, item, pointer, scale));
+        out->count++;
+    }
+    return DIT_OK;
+}
+
+static dit_status optional_polynomial(const reading *r, const cJSON *row, const char *pointer, const char *key,
+                                      polynomial *out)
+{
+    const cJSON *object = dit_json_member(row, key);
+    return object ? append_terms(r, object, pointer, 1, out) : DIT_OK;
+}
+
+static double value_of(const dit_census *census, polynomial p, const dit_census_size *size)
+{
+    const double values[LETTERS] = {
+#define SIZE_VALUE(letter, name, meaning) size->name,
+        DIT_CENSUS_SIZE_LIST(SIZE_VALUE)
+#undef SIZE_VALUE
+    };
+    double sum = 0;
+    for (int i = p.first; i < p.first + p.count; i++) {
+        const term *t = ELEMENTS(census, terms, const term) + i;
+        double one = t->factor;
+        for (int letter = 0; letter < LETTERS; letter++)
+            for (int power = 0; power < t->power[letter]; power++) one *= values[letter];
+        sum += one;
+    }
+    return sum;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int bytes; /* 0: the device's own type */
+} dtypes[] = {{"own", 0},  {"fp32", 4},  {"fp64", 8},      {"int64", 8},      {"int32", 4},
+              {"bool", 1}, {"uint8", 1}, {"complex64", 8}, {"complex128", 16}};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+/* Adds what "read" or "write" says, {"own": polynomial, "fp32": polynomial}, of elements of the device's type or of
+ * others. */
+static dit_status add_side(const reading *r, const cJSON *row, const char *pointer, const char *side, bool own,
+                           polynomial *out)
+{
+    const cJSON *object = NULL, *item;
+    DIT_TRY(dit_json_optional_object(r->doc, row, pointer, side, &object));
+    cJSON_ArrayForEach(item, object)
+    {
+        int i = 0;
+        while (i < DTYPES && strcmp(dtypes[i].name, item->string) != 0) i++;
+        if (i == DTYPES)
+            return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "'%s' is no type of elements", item->string);
+        if (own == (dtypes[i].bytes == 0)) DIT_TRY(append_terms(r, item, pointer, own ? 1 : dtypes[i].bytes, out));
+    }
+    return DIT_OK;
+}
+
+static dit_status read_calls(const reading *r, const cJSON *row, const char *pointer, double *calls)
+{
+    const char *op;
+    int64_t count;
+    DIT_TRY(dit_json_require_string(r->doc, row, pointer, "op", &op));
+    DIT_TRY(dit_json_require_int(r->doc, row, pointer, "calls", 1, 1 << 20, &count));
+    *calls = (double)count;
+    return DIT_OK;
+}
+
+static dit_status read_kernel(const reading *r, const cJSON *row, const char *pointer)
+{
+    static const char *const keys[] = {"op", "calls", "launches", "read", "write", "rows", "shared", NULL};
+    void *memory;
+    int64_t launches = 1;
+    DIT_TRY(grow(&r->census->kernels, sizeof(kernel), &memory));
+    kernel *out = memory;
+    DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
+    DIT_TRY(read_calls(r, row, pointer, &out->calls));
+    DIT_TRY(dit_json_optional_int(r->doc, row, pointer, "launches", 1, 100, &launches));
+    out->launches = (double)launches;
+    for (int own = 0; own < 2; own++) {
+        polynomial *to = own ? &out->own : &out->bytes;
+        DIT_TRY(add_side(r, row, pointer, "read", own, to));
+        DIT_TRY(add_side(r, row, pointer, "write", own, to));
+    }
+    DIT_TRY(optional_polynomial(r, row, pointer, "rows", &out->rows));
+    return dit_json_optional_bool(r->doc, row, pointer, "shared", &out->shared);
+}
+
+static dit_status read_product(const reading *r, const cJSON *row, const char *pointer)
+{
+    static const char *const keys[] = {"op", "calls", "batch", "rows", "n", "k", "input", "split", NULL};
+    void *memory;
+    const char *split = "";
+    DIT_TRY(grow(&r->census->products, sizeof(product), &memory));
+    product *out = memory;
+    DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
+    DIT_TRY(read_calls(r, row, pointer, &out->calls));
+    DIT_TRY(optional_polynomial(r, row, pointer, "batch", &out->batch));
+    DIT_TRY(optional_polynomial(r, row, pointer, "rows", &out->rows));
+    DIT_TRY(optional_polynomial(r, row, pointer, "n", &out->n));
+    DIT_TRY(optional_polynomial(r, row, pointer, "k", &out->k));
+    DIT_TRY(optional_polynomial(r, row, pointer, "input", &out->input));
+    if (!out->rows.count || !out->n.count || !out->k.count)
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_MISSING, "a product has 'rows', 'n' and 'k'");
+    DIT_TRY(dit_json_optional_string(r->doc, row, pointer, "split", &split));
+    if (*split && strcmp(split, "n") != 0 && strcmp(split, "k") != 0)
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "tensor ranks split 'n' or 'k', not '%s'", split);
+    out->split = *split;
+    out->conv = out->input.count > 0;
+    return DIT_OK;
+}
+
+static dit_status read_wait(const reading *r, const cJSON *row, const char *pointer)
+{
+    static const char *const keys[] = {"op", "calls", "bytes", NULL};
+    void *memory;
+    DIT_TRY(grow(&r->census->waits, sizeof(wait), &memory));
+    wait *out = memory;
+    DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
+    DIT_TRY(read_calls(r, row, pointer, &out->calls));
+    return optional_polynomial(r, row, pointer, "bytes", &out->bytes);
+}
+
+/* Writes POINTER/key/index, cut where it is too long. */
+static void place_of(char out[POINTER], const char *pointer, const char *key, int index)
+{
+    char list[POINTER], number[16];
+    snprintf(number, sizeof number, "%d", index);
+    dit_json_pointer_join(list, sizeof list, pointer, key);
+    dit_json_pointer_join(out, POINTER, list, number);
+}
+
+/* Reads the rows of one table; *first and *count are those of the array that `read` makes longer. */
+static dit_status read_rows(const reading *r, const cJSON *object, const char *pointer, const char *key,
+                            dit_status (*read)(const reading *, const cJSON *, const char *), const int *length,
+                            int *first, int *count)
+{
+    const cJSON *list = NULL, *row;
+    char at[POINTER];
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(r->doc, object, pointer, key, &list));
+    *first = *length;
+    cJSON_ArrayForEach(row, list)
+    {
+        place_of(at, pointer, key, index++);
+        if (!cJSON_IsObject(row)) return dit_json_fail(r->doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(read(r, row, at));
+    }
+    *count = *length - *first;
+    return DIT_OK;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+static dit_status read_half(const reading *r, const cJSON *object, const char *pointer, half *out)
+{
+    static const char *const keys[] = {"views", "waits", "products", "kernels", "fused", NULL};
+    dit_census *c = r->census;
+    int64_t views = 0;
+    DIT_TRY(dit_json_only_keys(r->doc, object, pointer, keys));
+    DIT_TRY(dit_json_optional_int(r->doc, object, pointer, "views", 0, 1 << 20, &views));
+    out->views = (double)views;
+    DIT_TRY(read_rows(r, object, pointer, "waits", read_wait, &c->waits.count, &out->first_wait, &out->waits));
+    DIT_TRY(read_rows(r, object, pointer, "products", read_product, &c->products.count, &out->first_product,
+                      &out->products));
+    DIT_TRY(
+        read_rows(r, object, pointer, "kernels", read_kernel, &c->kernels.count, &out->first_kernel, &out->kernels));
+    return read_rows(r, object, pointer, "fused", read_kernel, &c->kernels.count, &out->first_fused, &out->fused);
+}
+
+static dit_status read_part(const reading *r, const cJSON *object, const char *pointer)
+{
+    static const char *const keys[] = {"before", "after", NULL};
+    char at[POINTER];
+    part read = {0};
+    void *memory;
+    if (snprintf(read.name, NAME, "%s", object->string) >= NAME || !cJSON_IsObject(object))
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "a part is an object with a name below %d bytes",
+                             NAME);
+    DIT_TRY(dit_json_only_keys(r->doc, object, pointer, keys));
+    for (int i = 0; i < DIT_CENSUS_HALVES; i++) {
+        const cJSON *one = NULL;
+        DIT_TRY(dit_json_optional_object(r->doc, object, pointer, keys[i], &one));
+        dit_json_pointer_join(at, sizeof at, pointer, keys[i]);
+        if (one) DIT_TRY(read_half(r, one, at, &read.halves[i]));
+    }
+    DIT_TRY(grow(&r->census->parts, sizeof(part), &memory));
+    *(part *)memory = read;
+    return DIT_OK;
+}
+
+static int find_part(const dit_census *census, const char *name)
+{
+    for (int i = 0; i < census->parts.count; i++)
+        if (strcmp(ELEMENTS(census, parts, const part)[i].name, name) == 0) return i;
+    return -1;
+}
+
+static dit_status read_run(const reading *r, const cJSON *row, const char *pointer, int kind)
+{
+    static const char *const keys[] = {"part", "count", NULL};
+    const char *name;
+    void *memory;
+    if (!cJSON_IsObject(row)) return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
+    DIT_TRY(grow(&r->census->runs, sizeof(run), &memory));
+    run *out = memory;
+    DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
+    DIT_TRY(dit_json_require_string(r->doc, row, pointer, "part", &name));
+    DIT_TRY(dit_json_require_int(r->doc, row, pointer, "count", 1, 100000, &out->count));
+    out->kind = kind;
+    out->part = find_part(r->census, name);
+    if (out->part >= 0) return DIT_OK;
+    return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "there is no part '%s'", name);
+}
+
+/* Reads {"num_layers": [{"part", "count"}, ...], ...}: kinds of blocks in the order of the config's keys. */
+static dit_status read_blocks(const reading *r, const cJSON *model)
+{
+    const cJSON *blocks, *list, *row;
+    char at[POINTER];
+    int kind = 0;
+    DIT_TRY(dit_json_require_object(r->doc, model, "/models", "blocks", &blocks));
+    cJSON_ArrayForEach(list, blocks)
+    {
+        int index = 0;
+        if (!cJSON_IsArray(list))
+            return dit_json_fail(r->doc, "/models", DIT_ERR_JSON_TYPE, "blocks of '%s' are no array", list->string);
+        cJSON_ArrayForEach(row, list)
+        {
+            place_of(at, "/models/blocks", list->string, index++);
+            DIT_TRY(read_run(r, row, at, kind));
+        }
+        kind++;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_model(const reading *r, const cJSON *model)
+{
+    static const char *const keys[] = {"models", "batch", "forwards", "blocks", "parts", NULL};
+    const cJSON *parts, *object;
+    char at[POINTER];
+    DIT_TRY(dit_json_only_keys(r->doc, model, "/models", keys));
+    const char *batch = "one";
+    DIT_TRY(dit_json_optional_string(r->doc, model, "/models", "batch", &batch));
+    if (strcmp(batch, "one") != 0 && strcmp(batch, "more") != 0)
+        return dit_json_fail(r->doc, "/models", DIT_ERR_JSON_VALUE, "a batch is 'one' or 'more', not '%s'", batch);
+    r->census->forwards = 1;
+    DIT_TRY(dit_json_optional_int(r->doc, model, "/models", "forwards", 1, 2, &r->census->forwards));
+    DIT_TRY(dit_json_require_object(r->doc, model, "/models", "parts", &parts));
+    cJSON_ArrayForEach(object, parts)
+    {
+        dit_json_pointer_join(at, sizeof at, "/models/parts", object->string);
+        DIT_TRY(read_part(r, object, at));
+    }
+    return read_blocks(r, model);
+}
+
+/* ---- which model ------------------------------------------------------------------------------------------------- */
+
+/* Whether a config is like one of the file: equal but for the numbers of blocks and keys that begin with "_". */
+static bool is_like(const cJSON *config, const cJSON *counted, const cJSON *blocks)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, counted)
+    {
+        bool depth = dit_json_member(blocks, item->string) || strcmp(item->string, "dual_attention_layers") == 0;
+        const cJSON *own = dit_json_member(config, item->string);
+        if (!depth && (!own || !cJSON_Compare(own, item, true))) return false;
+    }
+    return true;
+}
+
+/* Finds the entry of "models" that counts a model like `config` for such batches; NULL where there is none. */
+static const cJSON *find_model(const cJSON *list, const cJSON *config, bool batched)
+{
+    const cJSON *entry, *model;
+    cJSON_ArrayForEach(entry, list)
+    {
+        const char *batch = dit_json_text_or(entry, "batch", NULL);
+        if (batch && batched != (strcmp(batch, "more") == 0)) continue;
+        cJSON_ArrayForEach(model, dit_json_member(entry, "models"))
+        {
+            const cJSON *counted = dit_json_member(model, "config");
+            if (cJSON_IsObject(counted) && is_like(config, counted, dit_json_member(entry, "blocks"))) return entry;
+        }
+    }
+    return NULL;
+}
+
+static dit_status read_file(const dit_json *doc, const cJSON *config, bool batched, dit_census *census, bool *found)
+{
+    static const char *const keys[] = {"schema", "name", "class", "software", "models", NULL};
+    const char *schema, *name, *class_name;
+    const cJSON *list = NULL, *model;
+    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, "ditbench.census/1") != 0)
+        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
+                             "the schema is '%s' where 'ditbench.census/1' is expected", schema);
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "class", &class_name));
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "models", &list));
+    snprintf(census->name, sizeof census->name, "%s", name);
+    model = find_model(list, config, batched);
+    *found = model != NULL;
+    return model ? read_model(&(reading){doc, census}, model) : DIT_OK;
+}
+
+dit_status dit_census_read(const char *folder, const cJSON *config, bool batched, dit_census **out)
+{
+    const char *class_name = dit_json_text_or(config, "_class_name", NULL);
+    char path[4096];
+    dit_json doc = {0};
+    bool found = false;
+    *out = NULL;
+    if (!class_name || strchr(class_name, '/')) return DIT_OK;
+    if (snprintf(path, sizeof path, "%s/%s.json", folder, class_name) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of a census is too long: %s", folder);
+    if (access(path, F_OK) != 0) return DIT_OK;
+    dit_census *census = calloc(1, sizeof *census);
+    if (!census) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a census");
+    dit_status st = dit_json_read_file(path, &doc);
+    if (st == DIT_OK) st = read_file(&doc, config, batched, census, &found);
+    dit_json_release(&doc);
+    if (st == DIT_OK && found) *out = census;
+    if (!*out) dit_census_free(census);
+    return st;
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+/* Block `index` of `blocks` of its kind. Where the config has another number of blocks than the census, the last one
+ * is the last one, and others are those as far along. */
+static const part *block_part(const dit_census *census, const dit_census_call *call)
+{
+    int64_t counted = 0, at;
+    const run *runs = ELEMENTS(census, runs, const run);
+    for (int i = 0; i < census->runs.count; i++)
+        if (runs[i].kind == call->kind) counted += runs[i].count;
+    at = call->blocks > 0 ? call->index * counted / call->blocks : 0;
+    if (call->index == call->blocks - 1) at = counted - 1;
+    for (int i = 0; i < census->runs.count; i++) {
+        if (runs[i].kind != call->kind) continue;
+        if (at < runs[i].count) return ELEMENTS(census, parts, const part) + runs[i].part;
+        at -= runs[i].count;
+    }
+    return NULL;
+}
+
+static const part *part_of(const dit_census *census, const dit_census_call *call)
+{
+    if (call->piece == DIT_CENSUS_BLOCK) return block_part(census, call);
+    int index = find_part(census, call->piece == DIT_CENSUS_BEGIN ? "begin" : "head");
+    return index < 0 ? NULL : ELEMENTS(census, parts, const part) + index;
+}
+
+/* A norm's kernel has one block of threads for each row, so that short rows take as long as they start. */
+static double kernel_seconds(const dit_census *census, const dit_cost_device *device, const dit_cost_profile *profile,
+                             const dit_census_call *call, const kernel *k)
+{
+    double share = k->shared ? 1 / call->tensor : 1;
+    double bytes = share * (value_of(census, k->own, &call->size) * device->element_bytes +
+                            value_of(census, k->bytes, &call->size));
+    double rows = share * value_of(census, k->rows, &call->size);
+    double seconds = k->launches * dit_cost_elementwise_seconds(device, bytes / k->launches);
+    return fmax(seconds, device->launch_s + rows * profile->norm_row_s / device->processors);
+}
+
+static double product_seconds(const dit_census *census, const dit_cost_device *device, const dit_cost_profile *profile,
+                              const dit_census_call *call, const product *p)
+{
+    double conv = profile->conv_efficiency > 0 ? profile->conv_efficiency : 1;
+    double batch = p->batch.count ? value_of(census, p->batch, &call->size) : 1;
+    int64_t rows = (int64_t)(batch * value_of(census, p->rows, &call->size));
+    double n = value_of(census, p->n, &call->size), k = value_of(census, p->k, &call->size);
+    if (p->split == 'n') n = ceil(n / call->tensor);
+    if (p->split == 'k') k = ceil(k / call->tensor);
+    if (!p->conv) return dit_cost_gemm_seconds(device, rows, (int64_t)n, (int64_t)k);
+    return dit_cost_conv_seconds(device, rows, (int64_t)n, (int64_t)k,
+                                 (int64_t)value_of(census, p->input, &call->size)) /
+           conv;
+}
+
+dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_device *device,
+                                     const dit_cost_profile *profile, const dit_census_call *call, dit_census_half at)
+{
+    dit_census_time out = {0};
+    const part *of = part_of(census, call);
+    if (!of) return out;
+    const half *h = &of->halves[at];
+    int first = profile->fused ? h->first_fused : h->first_kernel, count = profile->fused ? h->fused : h->kernels;
+    double calls = 0;
+    for (int i = first; i < first + count; i++) {
+        const kernel *k = ELEMENTS(census, kernels, const kernel) + i;
+        out.time.device_s += k->calls * kernel_seconds(census, device, profile, call, k);
+        out.time.kernels += k->calls * k->launches;
+        calls += k->calls;
+    }
+    for (int i = h->first_product; i < h->first_product + h->products; i++) {
+        const product *p = ELEMENTS(census, products, const product) + i;
+        out.time.device_s += p->calls * product_seconds(census, device, profile, call, p);
+        out.time.kernels += p->calls;
+        calls += p->calls;
+    }
+    for (int i = h->first_wait; i < h->first_wait + h->waits; i++) {
+        const wait *w = ELEMENTS(census, waits, const wait) + i;
+        out.waits = true;
+        calls += w->calls;
+        if (profile->pageable_copy_bytes_per_s > 0)
+            out.wait_s += w->calls * value_of(census, w->bytes, &call->size) / profile->pageable_copy_bytes_per_s;
+    }
+    out.time.host_s = calls * profile->dispatch_s + (profile->fused ? 0 : h->views) * profile->view_dispatch_s;
+    out.time.last_s = out.time.device_s;
+    return out;
+}

@@ -1,0 +1,241 @@
+/* Censuses: what the shipped files say of a model, what a small one costs, and files that are refused. */
+#include "kernels/cost/census.h"
+
+#include "kernels/tests/cost_fixture.h"
+
+#define CENSUSES PROFILES "/census"
+
+/* ---- a small census ---------------------------------------------------------------------------------------------- */
+
+static const char whole[] =
+    "{\"schema\":\"ditbench.census/1\",\"name\":\"hand\",\"class\":\"Hand\",\"software\":{\"torch\":\"1\"},\"models\":["
+    "{\"models\":[{\"name\":\"m\",\"config\":{\"width\":4,\"depth\":3}}],\"batch\":\"one\","
+    "\"blocks\":{\"depth\":[{\"part\":\"block\",\"count\":2},{\"part\":\"last\",\"count\":1}]},"
+    "\"parts\":{\"begin\":{\"before\":{\"views\":5,\"waits\":[{\"op\":\"copy_from_host\",\"calls\":2,\"bytes\":{\"S\":"
+    "8}}]}},"
+    "\"block\":{\"before\":{\"products\":[{\"op\":\"addmm\",\"calls\":1,\"rows\":{\"S\":1},\"n\":{\"1\":64},\"k\":{"
+    "\"1\":64},\"split\":\"n\"}],"
+    "\"kernels\":[{\"op\":\"mul\",\"calls\":3,\"read\":{\"own\":{\"S\":10,\"1\":2}},\"write\":{\"fp32\":{\"S\":5}},"
+    "\"shared\":true},"
+    "{\"op\":\"native_layer_norm\",\"calls\":1,\"read\":{\"own\":{\"S\":1}},\"write\":{},\"rows\":{\"S\":1}}],"
+    "\"fused\":[{\"op\":\"fused\",\"calls\":1,\"read\":{\"own\":{\"S\":10}},\"write\":{}}]},"
+    "\"after\":{\"kernels\":[{\"op\":\"add\",\"calls\":1,\"read\":{\"own\":{\"S\":1}},\"write\":{}}]}},"
+    "\"last\":{\"before\":{\"views\":7}}}},"
+    "{\"models\":[{\"name\":\"m\",\"config\":{\"width\":4,\"depth\":3}}],\"batch\":\"more\",\"forwards\":2,"
+    "\"blocks\":{},\"parts\":{}}]}";
+
+/* Writes `whole`, with `from` replaced by `to`, as the census of class Hand, and reads it for `config`. */
+static dit_status read_changed(const char *from, const char *to, const char *config, bool batched, dit_census **out)
+{
+    char folder[TEST_FOLDER], path[TEST_FOLDER + 16], text[4096];
+    const char *at = strstr(whole, from);
+    cJSON *asked = cJSON_Parse(config);
+    assert_non_null(at);
+    assert_int_equal(test_folder_make(folder), 0);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole, to, at + strlen(from));
+    snprintf(path, sizeof path, "%s/Hand.json", folder);
+    test_file_write(path, text, strlen(text));
+    dit_status st = dit_census_read(folder, asked, batched, out);
+    cJSON_Delete(asked);
+    test_folder_remove(folder);
+    return st;
+}
+
+static const char three[] = "{\"_class_name\":\"Hand\",\"width\":4,\"depth\":3}";
+
+static dit_census *hand(const char *config)
+{
+    dit_census *census;
+    assert_ok(read_changed("hand", "hand", config, false, &census));
+    return census;
+}
+
+static const dit_cost_profile counted = {
+    .dispatch_s = 1e-5, .view_dispatch_s = 1e-6, .norm_row_s = 1e-6, .pageable_copy_bytes_per_s = 1e9};
+
+static void a_half_costs_its_products_and_the_bytes_of_its_kernels(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_census *census = hand(three);
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    dit_census_time before = dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE);
+    (void)state;
+    double mul_s = dit_cost_elementwise_seconds(&d, (10e6 + 2) * 2 + 5e6 * 4);
+    double rows_s = d.launch_s + 1e6 * 1e-6 / 100; /* short rows take longer than their bytes */
+    double product_s = dit_cost_gemm_seconds(&d, 1000000, 64, 64);
+    assert_close(before.time.device_s, 3 * mul_s + rows_s + product_s, 1e-9);
+    assert_close(before.time.host_s, 5 * 1e-5, 1e-12);
+    assert_close(before.time.kernels, 5, 0);
+    assert_false(before.waits);
+    call.tensor = 2;
+    dit_census_time half = dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE);
+    assert_close(half.time.device_s,
+                 3 * dit_cost_elementwise_seconds(&d, (5e6 + 1) * 2 + 5e6 * 2) + rows_s +
+                     dit_cost_gemm_seconds(&d, 1000000, 32, 64),
+                 1e-9);
+    assert_close(half.time.host_s, before.time.host_s, 0);
+    assert_close(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_AFTER).time.kernels, 1, 0);
+    dit_census_free(census);
+}
+
+static void a_compiler_makes_fewer_kernels_and_no_views(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_cost_profile fused = counted;
+    dit_census *census = hand(three);
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    (void)state;
+    fused.fused = true;
+    dit_census_time before = dit_census_half_time(census, &d, &fused, &call, DIT_CENSUS_BEFORE);
+    assert_close(before.time.kernels, 2, 0);
+    assert_close(before.time.device_s,
+                 dit_cost_elementwise_seconds(&d, 20e6) + dit_cost_gemm_seconds(&d, 1000000, 64, 64), 1e-9);
+    call.index = 2;
+    assert_close(dit_census_half_time(census, &d, &fused, &call, DIT_CENSUS_BEFORE).time.host_s, 0, 0);
+    assert_close(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE).time.host_s, 7e-6, 1e-12);
+    dit_census_free(census);
+}
+
+static void the_host_waits_for_copies_from_its_memory(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_census *census = hand(three);
+    dit_census_call call = {.piece = DIT_CENSUS_BEGIN, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    dit_census_time begin = dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE);
+    (void)state;
+    assert_true(begin.waits);
+    assert_close(begin.wait_s, 2 * 8e6 / 1e9, 1e-12);
+    assert_close(begin.time.host_s, 2e-5 + 5e-6, 1e-12);
+    call.piece = DIT_CENSUS_HEAD; /* not in the file */
+    assert_close(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE).time.host_s, 0, 0);
+    dit_census_free(census);
+}
+
+static void a_model_of_another_depth_has_the_same_last_block(void **state)
+{
+    static const struct {
+        int blocks, index;
+        double host_s;
+    } cases[] = {{3, 0, 5e-5}, {3, 1, 5e-5}, {3, 2, 7e-6}, {1, 0, 7e-6}, {9, 7, 7e-6}, {9, 5, 5e-5}, {2, 0, 5e-5}};
+    dit_cost_device d = round_device();
+    dit_census *census = hand("{\"_class_name\":\"Hand\",\"width\":4,\"depth\":9}");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dit_census_call call = {.piece = DIT_CENSUS_BLOCK,
+                                .index = cases[i].index,
+                                .blocks = cases[i].blocks,
+                                .tensor = 1,
+                                .size = {.batch = 1, .image = 1}};
+        assert_close(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE).time.host_s, cases[i].host_s,
+                     1e-9);
+    }
+    dit_census_free(census);
+}
+
+static void a_census_is_found_by_config_and_batch(void **state)
+{
+    dit_census *census;
+    (void)state;
+    assert_ok(read_changed("hand", "hand", three, true, &census));
+    assert_int_equal(dit_census_forwards(census), 2);
+    dit_census_free(census);
+    assert_ok(read_changed("hand", "hand", "{\"_class_name\":\"Hand\",\"width\":5,\"depth\":3}", false, &census));
+    assert_null(census);
+    assert_ok(read_changed("hand", "hand", "{\"_class_name\":\"Else\",\"width\":4,\"depth\":3}", false, &census));
+    assert_null(census);
+    assert_ok(read_changed("hand", "hand", "{\"_class_name\":\"../Hand\",\"width\":4}", false, &census));
+    assert_null(census);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        dit_status status;
+    } cases[] = {
+        {"census/1", "census/2", DIT_ERR_JSON_VALUE},
+        {"\"views\":5", "\"view\":5", DIT_ERR_JSON_UNKNOWN_KEY},
+        {"\"views\":5", "\"views\":-5", DIT_ERR_JSON_VALUE},
+        {"\"calls\":3", "\"calls\":0", DIT_ERR_JSON_VALUE},
+        {"{\"S\":10,", "{\"Z\":10,", DIT_ERR_JSON_VALUE},
+        {"{\"S\":10,", "{\"S\":1.5,", DIT_ERR_JSON_VALUE},
+        {"{\"S\":10,", "{\"S\":-1,", DIT_ERR_JSON_VALUE},
+        {"{\"fp32\":{\"S\":5}}", "{\"fp31\":{\"S\":5}}", DIT_ERR_JSON_VALUE},
+        {"{\"fp32\":{\"S\":5}}", "{\"fp32\":5}", DIT_ERR_JSON_TYPE},
+        {"\"rows\":{\"S\":1},\"n\"", "\"n\"", DIT_ERR_JSON_MISSING},
+        {"\"split\":\"n\"", "\"split\":\"m\"", DIT_ERR_JSON_VALUE},
+        {"{\"part\":\"last\"", "{\"part\":\"lost\"", DIT_ERR_JSON_VALUE},
+        {"\"batch\":\"one\",", "\"batch\":\"one\",\"batches\":1,", DIT_ERR_JSON_UNKNOWN_KEY},
+        {"\"parts\":{\"begin\"", "\"part\":{\"begin\"", DIT_ERR_JSON_UNKNOWN_KEY},
+        {"\"before\":{\"views\":7}", "\"before\":7", DIT_ERR_JSON_TYPE},
+    };
+    dit_census *census;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(read_changed(cases[i].from, cases[i].to, three, false, &census), cases[i].status);
+        assert_null(census);
+    }
+}
+
+/* ---- the shipped files ------------------------------------------------------------------------------------------- */
+
+/* Every file of every census is read for each of its models, for both kinds of batches. */
+static int read_every_model(const char *folder, const char *file)
+{
+    char path[1024], class_name[256];
+    dit_json doc;
+    const cJSON *entry, *model;
+    int count = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(class_name, sizeof class_name, "%.*s", (int)(strlen(file) - strlen(".json")), file);
+    assert_ok(dit_json_read_file(path, &doc));
+    cJSON_ArrayForEach(entry, dit_json_member(doc.root, "models"))
+        cJSON_ArrayForEach(model, dit_json_member(entry, "models"))
+    {
+        cJSON *config = cJSON_Duplicate(dit_json_member(model, "config"), true);
+        cJSON_AddItemToObject(config, "_class_name", cJSON_CreateString(class_name));
+        for (int batched = 0; batched < 2; batched++) {
+            dit_census *census;
+            assert_ok(dit_census_read(folder, config, batched, &census));
+            if (!census) fail_msg("%s does not find its own %s", path, dit_json_text_or(model, "name", "?"));
+            dit_census_free(census);
+        }
+        cJSON_Delete(config);
+        count++;
+    }
+    dit_json_release(&doc);
+    return count;
+}
+
+static void every_shipped_census_is_read(void **state)
+{
+    DIR *censuses = opendir(CENSUSES);
+    int count = 0;
+    (void)state;
+    assert_non_null(censuses);
+    for (struct dirent *one; (one = readdir(censuses));) {
+        char folder[512];
+        DIR *files;
+        snprintf(folder, sizeof folder, "%s/%s", CENSUSES, one->d_name);
+        if (one->d_name[0] == '.' || strchr(one->d_name, '.') == NULL || !(files = opendir(folder))) continue;
+        for (struct dirent *file; (file = readdir(files));)
+            if (strstr(file->d_name, ".json")) count += read_every_model(folder, file->d_name);
+        closedir(files);
+    }
+    closedir(censuses);
+    assert_in_range(count, 2, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_half_costs_its_products_and_the_bytes_of_its_kernels),
+        cmocka_unit_test(a_compiler_makes_fewer_kernels_and_no_views),
+        cmocka_unit_test(the_host_waits_for_copies_from_its_memory),
+        cmocka_unit_test(a_model_of_another_depth_has_the_same_last_block),
+        cmocka_unit_test(a_census_is_found_by_config_and_batch),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(every_shipped_census_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
