@@ -53,6 +53,9 @@ dit_status dit_method_from_name(const char *name, dit_method *out);
 void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, char out[DIT_METHOD_NAME]);
 /* Whether a method gives the one-rank result whatever its warm-up; the others do where every step is synchronous. */
 bool dit_method_is_exact(const dit_method *method);
+/* How far an exact method may be from the one-rank result in fp32: the relative L2 distance that other orders of sums
+ * make over all steps of a run. */
+#define DIT_METHOD_EXACT_REL_L2 1e-5
 /* The fewest ranks above one that a method runs on; 1 for single. */
 int dit_method_least_ranks(const dit_method *method);
 

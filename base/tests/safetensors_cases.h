@@ -32,6 +32,11 @@ typedef struct {
         .name = file, .header = text, .data_bytes = bytes_behind, .status = DIT_ERR_##code, .says = part, __VA_ARGS__  \
     }
 
+/* Rows that differ in one field of the one tensor "a", of eight bytes. */
+#define HOSTILE_DTYPE(file, dtype, code, part)     HOSTILE(file, ENTRY(dtype, "[2]", "[0,8]"), 8, code, part)
+#define HOSTILE_SHAPE(file, shape, part)           HOSTILE(file, ENTRY("\"F32\"", shape, "[0,8]"), 8, SAFETENSORS_HEADER, part)
+#define HOSTILE_OFFSETS(file, offsets, code, part) HOSTILE(file, ENTRY("\"F32\"", "[2]", offsets), 8, code, part)
+
 /* clang-format off */
 static const malformed_file malformed_files[] = {
     /* the length */
@@ -75,40 +80,32 @@ static const malformed_file malformed_files[] = {
             SAFETENSORS_HEADER, "data_offsets is absent"),
     HOSTILE("unknown_key", "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"strides\":[1]}}", 8,
             SAFETENSORS_HEADER, "tensor \"a\" (header byte 9): unknown key \"strides\""),
-    HOSTILE("dtype_number", ENTRY("32", "[2]", "[0,8]"), 8, SAFETENSORS_HEADER, "dtype is not a string"),
-    HOSTILE("dtype_unknown", ENTRY("\"FLOAT\"", "[2]", "[0,8]"), 8, SAFETENSORS_DTYPE, "dtype \"FLOAT\" is unknown"),
-    HOSTILE("dtype_lower_case", ENTRY("\"f32\"", "[2]", "[0,8]"), 8, SAFETENSORS_DTYPE, "dtype \"f32\" is unknown"),
+    HOSTILE_DTYPE("dtype_number", "32", SAFETENSORS_HEADER, "dtype is not a string"),
+    HOSTILE_DTYPE("dtype_unknown", "\"FLOAT\"", SAFETENSORS_DTYPE, "dtype \"FLOAT\" is unknown"),
+    HOSTILE_DTYPE("dtype_lower_case", "\"f32\"", SAFETENSORS_DTYPE, "dtype \"f32\" is unknown"),
     HOSTILE("dtype_fp8", ENTRY("\"F8_E4M3\"", "[8]", "[0,8]"), 8, SAFETENSORS_DTYPE, "F8_E4M3 belongs to the format"),
-    HOSTILE("shape_string", ENTRY("\"F32\"", "\"2\"", "[0,8]"), 8, SAFETENSORS_HEADER, "shape is not an array"),
-    HOSTILE("shape_negative", ENTRY("\"F32\"", "[-2]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "shape[0] is not a whole number"),
-    HOSTILE("shape_two_negatives", ENTRY("\"F32\"", "[-1,-2]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "shape[0] is not a whole"),
-    HOSTILE("shape_fraction", ENTRY("\"F32\"", "[1,2.5]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "shape[1] is not a whole number"),
-    HOSTILE("shape_null", ENTRY("\"F32\"", "[null]", "[0,8]"), 8, SAFETENSORS_HEADER, "shape[0] is not a whole number"),
-    HOSTILE("shape_2_63", ENTRY("\"F32\"", "[9223372036854775808]", "[0,8]"), 8, SAFETENSORS_HEADER, "beyond 2^53"),
-    HOSTILE("shape_1e300", ENTRY("\"F32\"", "[1e300]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "shape[0] is not a whole number"),
-    HOSTILE("shape_product_overflow", ENTRY("\"F32\"", "[4294967296,4294967296]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "the product of the shape overflows at shape[1]"),
-    HOSTILE("shape_bytes_overflow", ENTRY("\"F32\"", "[4294967296,1073741824]", "[0,8]"), 8,
-            SAFETENSORS_HEADER, "the size in bytes overflows"),
+    HOSTILE_SHAPE("shape_string", "\"2\"", "shape is not an array"),
+    HOSTILE_SHAPE("shape_negative", "[-2]", "shape[0] is not a whole number"),
+    HOSTILE_SHAPE("shape_two_negatives", "[-1,-2]", "shape[0] is not a whole"),
+    HOSTILE_SHAPE("shape_fraction", "[1,2.5]", "shape[1] is not a whole number"),
+    HOSTILE_SHAPE("shape_null", "[null]", "shape[0] is not a whole number"),
+    HOSTILE_SHAPE("shape_2_63", "[9223372036854775808]", "beyond 2^53"),
+    HOSTILE_SHAPE("shape_1e300", "[1e300]", "shape[0] is not a whole number"),
+    HOSTILE_SHAPE("shape_product_overflow", "[4294967296,4294967296]", "the product of the shape overflows at shape[1]"),
+    HOSTILE_SHAPE("shape_bytes_overflow", "[4294967296,1073741824]", "the size in bytes overflows"),
     HOSTILE("shape_wraps_to_eight", ENTRY("\"F64\"", "[4294967296,4294967296,2]", "[0,8]"), 8,
             SAFETENSORS_HEADER, "overflows"),
-    HOSTILE("shape_rank_9", ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), 8, SAFETENSORS_HEADER, "shape of rank 9"),
+    HOSTILE_SHAPE("shape_rank_9", "[1,1,1,1,1,1,1,1,2]", "shape of rank 9"),
     /* offsets */
-    HOSTILE("offsets_reversed", ENTRY("\"F32\"", "[2]", "[8,0]"), 8, SAFETENSORS_OFFSETS, "[8, 0] run backwards"),
-    HOSTILE("offsets_negative", ENTRY("\"F32\"", "[2]", "[-8,0]"), 8, SAFETENSORS_HEADER, "data_offsets is not a pair"),
-    HOSTILE("offsets_three", ENTRY("\"F32\"", "[2]", "[0,8,8]"), 8, SAFETENSORS_HEADER, "data_offsets is not a pair"),
-    HOSTILE("offsets_empty", ENTRY("\"F32\"", "[2]", "[]"), 8, SAFETENSORS_HEADER, "data_offsets is not a pair"),
-    HOSTILE("offsets_fraction", ENTRY("\"F32\"", "[2]", "[0,8.5]"), 8,
-            SAFETENSORS_HEADER, "data_offsets is not a pair"),
-    HOSTILE("offsets_2_63", ENTRY("\"F32\"", "[2]", "[0,9223372036854775808]"), 8, SAFETENSORS_HEADER, "beyond 2^53"),
+    HOSTILE_OFFSETS("offsets_reversed", "[8,0]", SAFETENSORS_OFFSETS, "[8, 0] run backwards"),
+    HOSTILE_OFFSETS("offsets_negative", "[-8,0]", SAFETENSORS_HEADER, "data_offsets is not a pair"),
+    HOSTILE_OFFSETS("offsets_three", "[0,8,8]", SAFETENSORS_HEADER, "data_offsets is not a pair"),
+    HOSTILE_OFFSETS("offsets_empty", "[]", SAFETENSORS_HEADER, "data_offsets is not a pair"),
+    HOSTILE_OFFSETS("offsets_fraction", "[0,8.5]", SAFETENSORS_HEADER, "data_offsets is not a pair"),
+    HOSTILE_OFFSETS("offsets_2_63", "[0,9223372036854775808]", SAFETENSORS_HEADER, "beyond 2^53"),
     HOSTILE("offsets_beyond_data", ENTRY("\"F32\"", "[4]", "[0,16]"), 8,
             SAFETENSORS_TRUNCATED, "data_offsets end at 16, but the file has 8 bytes of data"),
-    HOSTILE("offsets_not_dtype_size", ENTRY("\"F16\"", "[2]", "[0,8]"), 8,
-            SAFETENSORS_OFFSETS, "data_offsets span 8 bytes, but 2 elements of F16 take 4"),
+    HOSTILE_DTYPE("offsets_not_dtype_size", "\"F16\"", SAFETENSORS_OFFSETS, "data_offsets span 8 bytes, but 2 elements of F16 take 4"),
     HOSTILE("offsets_too_small", ENTRY("\"F32\"", "[3]", "[0,8]"), 8, SAFETENSORS_OFFSETS, "3 elements of F32 take 12"),
     HOSTILE("offsets_overlap", TWO("[0,8]", "[4,12]"), 12,
             SAFETENSORS_OFFSETS, "tensor \"b\" (header byte 62): begins at data byte 4, inside \"a\", which ends at 8"),

@@ -9,7 +9,7 @@
 #include "engine/case/case.h"
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
-#include "engine/results/record.h"
+#include "engine/results/measure.h"
 #include "engine/results/warmup.h"
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum { SEED_BITS = 53 };
 
@@ -54,15 +53,6 @@ static dit_status read_case(layer_program *p, dit_case_platform *platform)
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
 
-static dit_status take_samples(dit_measurement *m, const dit_case *kase)
-{
-    *m = (dit_measurement){.iterations = kase->iterations, .steps = 1};
-    m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
-    m->step_ns = calloc((size_t)m->iterations, sizeof *m->step_ns);
-    DIT_TRY(dit_warmup_init(m, kase));
-    return m->iteration && m->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
-}
-
 static dit_status set_up(layer_program *p)
 {
     int64_t began = dit_clock_ns();
@@ -78,13 +68,9 @@ static dit_status set_up(layer_program *p)
     params.facts.num_images = params.facts.guidance_branches = params.facts.steps = 1;
     DIT_TRY(dit_runtime_init(&params, &p->rt));
     DIT_TRY(dit_layer_run_create(&p->rt, &p->layer, platform.attention, p->kase.seed, &p->run));
-    DIT_TRY(take_samples(&p->measured, &p->kase));
+    DIT_TRY(dit_measurement_begin(&p->kase, &p->rt, 1, &p->measured));
     p->measured.head.setup_ns = dit_clock_ns() - began;
     p->measured.head.load_peak = p->rt.ledger.total_peak;
-    p->measured.head.rank = dit_comm_rank(dit_comm_world());
-    dit_measurement_name_host(&p->measured);
-    p->measured.head.bound = p->rt.bound;
-    memcpy(p->measured.head.coordinates, p->rt.coordinates, sizeof p->measured.head.coordinates);
     return DIT_OK;
 }
 
@@ -109,7 +95,6 @@ static dit_status run_traced(void *program, int64_t *latency_ns)
 static dit_status measure(layer_program *p, dit_layer_share *share)
 {
     dit_measurement *m = &p->measured;
-    struct rusage usage;
     DIT_TRY(dit_warmup_run(m, run_traced, p));
     int64_t calls = p->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) {
@@ -117,17 +102,12 @@ static dit_status measure(layer_program *p, dit_layer_share *share)
         dit_runtime_reset_account(&p->rt);
         DIT_TRY(forward(p, &it->latency_ns));
         m->step_ns[i] = it->latency_ns;
-        memcpy(it->time_ns, p->rt.time_ns, sizeof it->time_ns);
-        it->counters = p->rt.counters;
-        it->flops = p->rt.flops;
+        dit_iteration_take(it, &p->rt);
         share->latency_ns += it->latency_ns;
         share->exposed_ns += dit_comm_exposed_ns(&it->counters);
     }
     share->flops = p->rt.flops.attention;
-    m->head.loop_allocations = p->rt.ledger.calls - calls;
-    memcpy(m->head.peak, p->rt.ledger.peak, sizeof m->head.peak);
-    m->head.total_peak = p->rt.ledger.total_peak;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+    dit_measurement_end(m, &p->rt, calls);
     return dit_layer_run_check(&p->run, &share->check);
 }
 
@@ -218,9 +198,7 @@ static dit_status attention_run(const dit_program_args *args, bool *skipped)
     (void)skipped;
     dit_status st = run_all(&p, args);
     free(p.whole);
-    free(p.measured.iteration);
-    free(p.measured.step_ns);
-    free(p.measured.warmup_ns);
+    dit_measurement_release(&p.measured);
     dit_layer_run_release(&p.run);
     dit_runtime_release(&p.rt);
     return st;

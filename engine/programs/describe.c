@@ -15,6 +15,7 @@
 #include "base/label.h"
 #include "engine/case/pipeline.h"
 #include "engine/programs/program.h"
+#include "engine/results/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,20 +73,6 @@ static dit_status add_memory(const dit_pipeline *p, cJSON *out)
     return w.status;
 }
 
-static void add_traffic(dit_json_writer *w, cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
-                        const dit_volume *predicted)
-{
-    if (counted->messages == 0 && predicted->messages == 0) return;
-    cJSON *row = dit_json_put_object(w, list, NULL);
-    dit_json_put_string(w, row, "axis", dit_axis_name(at.axis));
-    dit_json_put_string(w, row, "collective", dit_collective_name(at.collective));
-    dit_json_put_string(w, row, "phase", dit_phase_name(at.phase));
-    dit_json_put_int(w, row, "messages", counted->messages);
-    dit_json_put_int(w, row, "bytes", counted->bytes);
-    dit_json_put_int(w, row, "predicted_messages", predicted->messages);
-    dit_json_put_int(w, row, "predicted_bytes", predicted->bytes);
-}
-
 static void add_communication(dit_json_writer *w, const dit_pipeline *p, cJSON *out)
 {
     dit_volume_table predicted;
@@ -93,7 +80,7 @@ static void add_communication(dit_json_writer *w, const dit_pipeline *p, cJSON *
     dit_volume_predict(&p->rt.parallel, &p->rt.facts, p->rank, &predicted);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
-        add_traffic(w, list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at));
+        dit_record_put_traffic(w, list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at));
     }
 }
 

@@ -12,7 +12,7 @@
 #include "engine/case/case.h"
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
-#include "engine/results/record.h"
+#include "engine/results/measure.h"
 #include "engine/results/warmup.h"
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { SEED_BITS = 53 };
@@ -149,24 +148,11 @@ static dit_status start_runtime(decoding *d)
     return dit_runtime_init(&params, &d->rt);
 }
 
-static dit_status start_measurement(decoding *d)
-{
-    dit_measurement *m = &d->measured;
-    *m = (dit_measurement){.iterations = d->kase.iterations};
-    m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
-    DIT_TRY(dit_warmup_init(m, &d->kase));
-    m->head.rank = dit_comm_rank(dit_comm_world());
-    dit_measurement_name_host(m);
-    m->head.bound = d->rt.bound;
-    memcpy(m->head.coordinates, d->rt.coordinates, sizeof m->head.coordinates);
-    return m->iteration ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
-}
-
 static dit_status set_up(decoding *d)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(start_runtime(d));
-    DIT_TRY(start_measurement(d));
+    DIT_TRY(dit_measurement_begin(&d->kase, &d->rt, 0, &d->measured));
     DIT_TRY(dit_arena_host(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
     DIT_TRY(dit_arena_host(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
     if (d->kase.weights_path) DIT_TRY(dit_safetensors_open(d->kase.weights_path, &d->weights_file));
@@ -219,9 +205,7 @@ static dit_status decode_iteration(decoding *d, dit_iteration *it)
 {
     dit_runtime_reset_account(&d->rt);
     DIT_TRY(decode_batch(d, &it->latency_ns));
-    memcpy(it->time_ns, d->rt.time_ns, sizeof it->time_ns);
-    it->counters = d->rt.counters;
-    it->flops = d->rt.flops;
+    dit_iteration_take(it, &d->rt);
     return DIT_OK;
 }
 
@@ -236,11 +220,7 @@ static dit_status measure(decoding *d)
     DIT_TRY(dit_warmup_run(m, warm_up, d));
     int64_t calls = d->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) DIT_TRY(decode_iteration(d, &m->iteration[i]));
-    m->head.loop_allocations = d->rt.ledger.calls - calls;
-    memcpy(m->head.peak, d->rt.ledger.peak, sizeof m->head.peak);
-    m->head.total_peak = d->rt.ledger.total_peak;
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+    dit_measurement_end(m, &d->rt, calls);
     for (int64_t i = 0; i < d->kase.num_images * d->image_elements; i++)
         if (!isfinite(d->images[i]))
             return DIT_FAIL(DIT_ERR_NONFINITE, "element %lld of the decoded pictures is not finite", (long long)i);
@@ -387,8 +367,7 @@ static dit_status vae_decode_run(const dit_program_args *args, bool *skipped)
     dit_vae_free(d.vae);
     dit_runtime_release(&d.rt);
     dit_safetensors_close(d.weights_file);
-    free(d.measured.iteration);
-    free(d.measured.warmup_ns);
+    dit_measurement_release(&d.measured);
     cJSON_Delete(d.more);
     return st;
 }

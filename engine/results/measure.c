@@ -9,19 +9,25 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-dit_status dit_measurement_init(const dit_pipeline *p, dit_measurement *m)
+dit_status dit_measurement_begin(const dit_case *kase, const dit_runtime *rt, int steps, dit_measurement *m)
 {
-    *m = (dit_measurement){.iterations = p->kase.iterations, .steps = p->kase.steps};
+    *m = (dit_measurement){.iterations = kase->iterations, .steps = steps};
     m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
-    m->step_ns = calloc((size_t)m->iterations * (size_t)m->steps, sizeof *m->step_ns);
-    if (!m->iteration || !m->step_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
-    DIT_TRY(dit_warmup_init(m, &p->kase));
-    m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
-    m->head.load_peak = p->load_peak;
+    if (steps) m->step_ns = calloc((size_t)m->iterations * (size_t)steps, sizeof *m->step_ns);
+    if (!m->iteration || (steps && !m->step_ns)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    DIT_TRY(dit_warmup_init(m, kase));
     m->head.rank = dit_comm_rank(dit_comm_world());
     dit_measurement_name_host(m);
-    m->head.bound = p->rt.bound;
-    memcpy(m->head.coordinates, p->rt.coordinates, sizeof m->head.coordinates);
+    m->head.bound = rt->bound;
+    memcpy(m->head.coordinates, rt->coordinates, sizeof m->head.coordinates);
+    return DIT_OK;
+}
+
+dit_status dit_measurement_init(const dit_pipeline *p, dit_measurement *m)
+{
+    DIT_TRY(dit_measurement_begin(&p->kase, &p->rt, p->kase.steps, m));
+    m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
+    m->head.load_peak = p->load_peak;
     return DIT_OK;
 }
 
@@ -45,6 +51,22 @@ static int64_t resident_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+void dit_iteration_take(dit_iteration *it, const dit_runtime *rt)
+{
+    memcpy(it->time_ns, rt->time_ns, sizeof it->time_ns);
+    it->counters = rt->counters;
+    it->flops = rt->flops;
+}
+
+void dit_measurement_end(dit_measurement *m, const dit_runtime *rt, int64_t calls)
+{
+    struct rusage usage;
+    m->head.loop_allocations = rt->ledger.calls - calls;
+    memcpy(m->head.peak, rt->ledger.peak, sizeof m->head.peak);
+    m->head.total_peak = rt->ledger.total_peak;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+}
+
 static dit_status run_once(void *pipeline, int64_t *latency_ns)
 {
     return dit_pipeline_run(pipeline, NULL, latency_ns);
@@ -56,14 +78,12 @@ static dit_status run_iterations(dit_measurement *m, dit_pipeline *p)
     for (int i = 0; i < m->iterations; i++) {
         dit_iteration *it = &m->iteration[i];
         DIT_TRY(dit_pipeline_run(p, m->step_ns + (int64_t)i * m->steps, &it->latency_ns));
-        memcpy(it->time_ns, p->rt.time_ns, sizeof it->time_ns);
-        it->counters = p->rt.counters;
-        it->flops = p->rt.flops;
+        dit_iteration_take(it, &p->rt);
         it->rss_bytes = resident_bytes();
         DIT_TRY(dit_device_facts_update(&p->rt, &m->device_after, &m->head.device));
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
     }
-    m->head.loop_allocations = p->rt.ledger.calls - calls;
+    dit_measurement_end(m, &p->rt, calls);
     return DIT_OK;
 }
 
@@ -85,12 +105,7 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
     DIT_TRY(dit_energy_open(&p->rt, &meter));
     dit_status st = run_metered(m, p, meter);
     dit_energy_close(meter);
-    DIT_TRY(st);
-    memcpy(m->head.peak, p->rt.ledger.peak, sizeof m->head.peak);
-    m->head.total_peak = p->rt.ledger.total_peak;
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
-    return DIT_OK;
+    return st;
 }
 
 void dit_latents_digest(const dit_pipeline *p, char out[48], int64_t *elements)

@@ -138,6 +138,21 @@ static int median_iteration(const dit_measurement *ranks, int world_size)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
+cJSON *dit_record_put_traffic(dit_json_writer *w, cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
+                              const dit_volume *predicted)
+{
+    if (!counted->messages && !predicted->messages) return NULL;
+    cJSON *row = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, row, "axis", dit_axis_name(at.axis));
+    dit_json_put_string(w, row, "collective", dit_collective_name(at.collective));
+    dit_json_put_string(w, row, "phase", dit_phase_name(at.phase));
+    dit_json_put_int(w, row, "messages", counted->messages);
+    dit_json_put_int(w, row, "bytes", counted->bytes);
+    dit_json_put_int(w, row, "predicted_messages", predicted->messages);
+    dit_json_put_int(w, row, "predicted_bytes", predicted->bytes);
+    return row;
+}
+
 static void add_communication(dit_json_writer *w, cJSON *parent, const dit_comm_counters *counters,
                               const dit_volume_table *predicted)
 {
@@ -145,16 +160,8 @@ static void add_communication(dit_json_writer *w, cJSON *parent, const dit_comm_
     for (int index = 0; index < DIT_VOLUME_PLACES && w->status == DIT_OK; index++) {
         dit_volume_place at = dit_volume_place_of(index);
         const dit_comm_counter *counted = DIT_VOLUME_AT(counters, at);
-        const dit_volume *expected = DIT_VOLUME_AT(predicted, at);
-        if (!counted->messages && !expected->messages) continue;
-        cJSON *entry = dit_json_put_object(w, list, NULL);
-        dit_json_put_string(w, entry, "axis", dit_axis_name(at.axis));
-        dit_json_put_string(w, entry, "collective", dit_collective_name(at.collective));
-        dit_json_put_string(w, entry, "phase", dit_phase_name(at.phase));
-        dit_json_put_int(w, entry, "messages", counted->messages);
-        dit_json_put_int(w, entry, "bytes", counted->bytes);
-        dit_json_put_int(w, entry, "predicted_messages", expected->messages);
-        dit_json_put_int(w, entry, "predicted_bytes", expected->bytes);
+        cJSON *entry = dit_record_put_traffic(w, list, at, counted, DIT_VOLUME_AT(predicted, at));
+        if (!entry) continue;
         dit_json_put_int(w, entry, "time_ns", counted->time_ns);
         dit_json_put_int(w, entry, "span_ns", counted->span_ns);
     }

@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_RECORD_H
 #define DIT_ENGINE_RECORD_H
 
+#include "base/json_writer.h"
 #include "engine/case/case.h"
 #include "engine/results/device_facts.h"
 #include "engine/results/energy.h"
@@ -58,6 +59,10 @@ bool dit_validation_judge(const dit_validation *validation, bool *pass);
  * axis, collective, phase and both numbers. */
 dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_table *predicted, int rank,
                             int iteration);
+/* Adds a row of "communication" to a list and returns it: messages and bytes as counted and by the closed form. NULL where
+ * both are none, and after a failure of the writer. */
+cJSON *dit_record_put_traffic(dit_json_writer *w, cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
+                              const dit_volume *predicted);
 /* Adds the rows of "communication": what was counted, and the closed form. Errors: DIT_ERR_MEMORY. */
 dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *counters,
                                     const dit_volume_table *predicted);

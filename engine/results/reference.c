@@ -1,5 +1,6 @@
 #include "engine/results/reference.h"
 
+#include "base/method.h"
 #include "base/safetensors.h"
 
 #include <math.h>
@@ -42,8 +43,9 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
  * forward and g of the other, whose roundings are independent. */
 double dit_reference_tolerance(dit_dtype dtype, double guidance)
 {
-    static const double exact = 1e-5, rounded = 1e-2;
-    return dtype == DIT_DTYPE_FP32 ? exact : rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
+    static const double rounded = 1e-2;
+    if (dtype == DIT_DTYPE_FP32) return DIT_METHOD_EXACT_REL_L2;
+    return rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
 }
 
 dit_status dit_reference_distance(const char *path, const char *name, const float *values, int64_t elements,

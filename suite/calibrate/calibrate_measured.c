@@ -262,26 +262,37 @@ static void add_peaks(dit_json_writer *w, const suite_core_fit *fit, cJSON *root
         if (strcmp(types[i], fit->element) != 0) dit_json_put_string(w, unknown, types[i], "not measured");
 }
 
+static void add_identity(dit_json_writer *w, const suite_core_fit *fit, const char *name, const char *title,
+                         const char *vendor, cJSON *root)
+{
+    dit_json_put_string(w, root, "schema", "ditbench.accelerator/1");
+    dit_json_put_string(w, root, "name", name);
+    dit_json_put_string(w, root, "title", title);
+    dit_json_put_string(w, root, "vendor", vendor);
+    dit_json_put_string(w, root, "architecture", fit->cpu);
+    dit_json_put_int(w, root, "memory_bytes", fit->memory_bytes);
+    dit_json_put_number(w, root, "memory_bandwidth_bytes_per_s", fit->bandwidth_bytes_per_s);
+}
+
+static dit_status add_rest(dit_json_writer *w, const suite_core_fit *fit, int processors, cJSON *root)
+{
+    static const char *const no_power[][2] = {{"power_w", "not measured"}, {NULL, NULL}};
+    dit_json_put_int(w, root, "streaming_multiprocessors", processors);
+    add_texts(w, object_in(w, root, "unknown"), no_power);
+    DIT_TRY(add_cost(fit, object_in(w, root, "cost")));
+    add_source(w, root);
+    return w->status;
+}
+
 /* The peak is what the best product shows of it; datasheets say more. */
 static dit_status build_device(const suite_core_fit *fit, cJSON *root)
 {
     dit_json_writer w = {0};
-    static const char *const no_power[][2] = {{"power_w", "not measured"}, {NULL, NULL}};
     char title[192];
     snprintf(title, sizeof title, "%s, measured in %s", fit->cpu, fit->element);
-    dit_json_put_string(&w, root, "schema", "ditbench.accelerator/1");
-    dit_json_put_string(&w, root, "name", "local-gpu");
-    dit_json_put_string(&w, root, "title", title);
-    dit_json_put_string(&w, root, "vendor", "nvidia");
-    dit_json_put_string(&w, root, "architecture", fit->cpu);
-    dit_json_put_int(&w, root, "memory_bytes", fit->memory_bytes);
-    dit_json_put_number(&w, root, "memory_bandwidth_bytes_per_s", fit->bandwidth_bytes_per_s);
+    add_identity(&w, fit, "local-gpu", title, "nvidia", root);
     add_peaks(&w, fit, root);
-    dit_json_put_int(&w, root, "streaming_multiprocessors", fit->processors);
-    add_texts(&w, object_in(&w, root, "unknown"), no_power);
-    DIT_TRY(add_cost(fit, object_in(&w, root, "cost")));
-    add_source(&w, root);
-    return w.status;
+    return add_rest(&w, fit, fit->processors, root);
 }
 
 static dit_status build_accelerator(const suite_core_fit *fit, cJSON *root)
@@ -290,24 +301,13 @@ static dit_status build_accelerator(const suite_core_fit *fit, cJSON *root)
     static const char *const no_half[][2] = {{"fp16", "not measured: this engine computes with fp32 there"},
                                              {"bf16", "not measured: this engine computes with fp32 there"},
                                              {NULL, NULL}};
-    static const char *const no_power[][2] = {{"power_w", "not measured"}, {NULL, NULL}};
     char title[192];
     snprintf(title, sizeof title, "One core of %s, %s", fit->cpu, fit->isa);
-    dit_json_put_string(&w, root, "schema", "ditbench.accelerator/1");
-    dit_json_put_string(&w, root, "name", "cpu-core");
-    dit_json_put_string(&w, root, "title", title);
-    dit_json_put_string(&w, root, "vendor", "cpu");
-    dit_json_put_string(&w, root, "architecture", fit->cpu);
-    dit_json_put_int(&w, root, "memory_bytes", fit->memory_bytes);
-    dit_json_put_number(&w, root, "memory_bandwidth_bytes_per_s", fit->bandwidth_bytes_per_s);
+    add_identity(&w, fit, "cpu-core", title, "cpu", root);
     cJSON *peaks = object_in(&w, root, "peak_flops_per_s");
     dit_json_put_number(&w, peaks, "fp32", fit->peak_flops_per_s);
     add_texts(&w, object_in(&w, peaks, "unknown"), no_half);
-    dit_json_put_int(&w, root, "streaming_multiprocessors", 1);
-    add_texts(&w, object_in(&w, root, "unknown"), no_power);
-    DIT_TRY(add_cost(fit, object_in(&w, root, "cost")));
-    add_source(&w, root);
-    return w.status;
+    return add_rest(&w, fit, 1, root);
 }
 
 static void add_part(dit_json_writer *w, cJSON *parts, dit_cost_part which, double kernels, double passes,

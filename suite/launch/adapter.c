@@ -1,6 +1,7 @@
 #include "suite/launch/adapter.h"
 
 #include "base/hash.h"
+#include "base/method.h"
 #include "base/safetensors.h"
 #include "suite/cases/document.h"
 
@@ -12,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Exact methods of ours have this limit in fp32 (engine/results/reference.c); so has a whole other engine. */
-static const double tolerance = 1e-5;
+/* A whole other engine has the limit that exact methods of ours have. */
+static const double tolerance = DIT_METHOD_EXACT_REL_L2;
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 

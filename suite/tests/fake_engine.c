@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/method.h"
 #include "base/rng.h"
 #include "base/words.h"
 
@@ -276,7 +277,7 @@ static void add_validation(dit_json_writer *w, cJSON *record, const fake *f)
         return;
     }
     dit_json_put_number(w, validation, "rel_l2", 0.5);
-    dit_json_put_number(w, validation, "tolerance", 1e-5);
+    dit_json_put_number(w, validation, "tolerance", DIT_METHOD_EXACT_REL_L2);
     dit_json_put_bool(w, validation, "pass", false);
 }
 
