@@ -61,7 +61,9 @@ static void fill_row(dit_json_writer *w, cJSON *row, const suite_model *model, c
     if (model->parameters) dit_json_put_int(w, row, "stated_parameters", model->parameters);
     double flops = stated_flops(model, size->width, size->height, size->frames);
     if (flops > 0) dit_json_put_number(w, row, "stated_flops", flops);
-    if (!model->config) dit_json_put_string(w, row, "reason", "architecture facts only, not implemented");
+    if (!model->config)
+        dit_json_put_string(w, row, "reason",
+                            "only facts of its architecture are known: it is explained, and cannot be run");
     if (source) dit_json_put_string(w, row, "source", source);
 }
 

@@ -215,7 +215,7 @@ static dit_status take_model(request_builder *b, const char *name)
     if (!b->model.config)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
                                        "%s cannot be run: the catalogue has facts about its architecture only, and "
-                                       "this family is not implemented",
+                                       "this family is not supported",
                                        b->model.name),
                               "`ditbench list models` shows what can run");
     snprintf(b->name, sizeof b->name, "%s", b->model.variant);
@@ -463,7 +463,7 @@ static dit_status check_vae(const request_builder *b)
     if (b->vae || b->r->latents_only) return DIT_OK;
     if (b->from_catalogue)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not implemented: no picture can be made", b->name),
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not supported: no picture can be made", b->name),
             "--output FILE.safetensors makes the latents alone, for another decoder");
     return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name),
                           "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the latents "

@@ -9,11 +9,12 @@ typedef enum { HARMLESS, REFUSED } foreign_verdict;
 static const char no_encoder[] =
     "there is no text encoder: give embeddings that it made with --inputs (prompt_embeds, ...)";
 static const char no_image[] = "there is no image encoder: give its embeddings or latents with --inputs";
-static const char no_cache[] = "step caches are not implemented";
-static const char no_fast_attn[] = "DiTFastAttn is not implemented";
-static const char no_quantised[] = "quantised layers are not implemented: weights of any type are converted to fp32";
-static const char no_sparse[] = "sparse and mixed-precision attention is not implemented";
-static const char no_shards[] = "sharded weights are not implemented: every rank holds all of them";
+static const char no_cache[] = "step caches are not supported: every step is computed";
+static const char no_fast_attn[] = "DiTFastAttn is not supported: every layer attends in full";
+static const char no_quantised[] = "quantised layers are not supported: weights of any type are converted to fp32";
+static const char no_sparse[] = "sparse and mixed-precision attention is not supported: it is dense, in one precision";
+static const char no_shards[] = "sharded weights are not supported: every rank holds all of them; "
+                                "--tensor_parallel_degree or --pipefusion_parallel_degree divides them";
 static const char no_memory_games[] = "the weights are in this machine's memory already";
 static const char no_python[] = "there is no Python, and nothing to compile";
 static const char no_text_model[] = "there is no text encoder";
@@ -34,9 +35,11 @@ static const struct {
     {"task", "NAME", REFUSED, "the model and its inputs decide the task", NULL},
     {"batch_size", "N", REFUSED, "it batches prompts of a data set; --num_images is how many images are made", "1"},
     {"num_iterations", "N", REFUSED, "generate runs once; repetition is the business of `ditbench run`", "1"},
-    {"guidance_scale_2", "G", REFUSED, "models with a second transformer are not implemented", NULL},
+    {"guidance_scale_2", "G", REFUSED,
+     "models with a second transformer are not supported; `ditbench list models` shows what can run", NULL},
     {"distilled_transformer_path", "DIR", REFUSED, "give the folder with --transformer", NULL},
-    {"distilled_transformer_2_path", "DIR", REFUSED, "models with a second transformer are not implemented", NULL},
+    {"distilled_transformer_2_path", "DIR", REFUSED,
+     "models with a second transformer are not supported; `ditbench list models` shows what can run", NULL},
     {"output_directory", "DIR", REFUSED, "it is --output DIR here", NULL},
     {"vae_parallel_size", "N", REFUSED,
      "a VAE has no ranks of its own: with --use_parallel_vae all ranks of the run decode", "0"},
@@ -121,7 +124,10 @@ dit_status suite_foreign_judge(const suite_foreign *foreign)
         const char *value = foreign->value[i];
         if (!foreign->given[i] && !value) continue;
         if (value && rows[i].nothing && strcmp(value, rows[i].nothing) == 0) continue;
-        if (rows[i].verdict == REFUSED) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "--%s: %s", rows[i].name, rows[i].why);
+        if (rows[i].verdict == REFUSED)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--%s: %s", rows[i].name, rows[i].why),
+                                  "leave --%s out; `ditbench help generate` has the flags with a meaning here",
+                                  rows[i].name);
         dit_log_info("--%s changes nothing: %s", rows[i].name, rows[i].why);
     }
     return DIT_OK;

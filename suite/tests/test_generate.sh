@@ -121,7 +121,7 @@ no_picture() { # CODE WORDS SOURCE: refused before anything is sampled, with wha
     refuses "$1" "$2" "$3" && grep -q -- '--output FILE.safetensors' message && ! compgen -G 'refused*' >/dev/null
 }
 ok "a run that names no VAE cannot make a picture" no_picture 2 'names no VAE' "$golden/e2e_cogvideox_2b"
-ok "nor can a model whose VAE is not implemented" no_picture 2 'E_UNSUPPORTED: the VAE of wan2.1-t2v-1.3b~two-blocks is not implemented' \
+ok "nor can a model whose VAE is not supported" no_picture 2 'E_UNSUPPORTED: the VAE of wan2.1-t2v-1.3b~two-blocks is not supported' \
     wan2.1-t2v-1.3b~two-blocks
 make_unbuilt() {
     mkdir -p unbuilt && cp "$golden/vae_cogvideox/diffusion_pytorch_model.safetensors" unbuilt/ &&
@@ -131,7 +131,7 @@ unbuilt() {
     make_unbuilt && exits 2 "$ditbench" generate "$golden/e2e_wan_unipc" --vae unbuilt -v --output refused.png 2>message &&
         grep -q 'E_UNSUPPORTED: .*AutoencoderKLWan' message && ! grep -q '^step' message && ! compgen -G 'refused*' >/dev/null && grep -q -- '--output FILE.safetensors' message
 }
-ok "nor can a checkpoint with a VAE of a class that is not implemented: nothing is sampled" unbuilt
+ok "nor can a checkpoint with a VAE of a class that is not supported: nothing is sampled" unbuilt
 latents_only() {
     generate "$golden/e2e_wan_unipc" --output wan.safetensors >answer && grep -q 'no picture: latents were asked for' answer &&
         [ -s wan.safetensors ] && [ -s wan.json ] && [ ! -e wan.png ] && [ ! -d wan.safetensors ]
@@ -286,8 +286,8 @@ counted() { # 11.901 billion parameters and 74.4 TFLOP: the published 12B and 74
     "$ditbench" list models --filter flux.1-dev | grep -qE '^flux.1-dev +Flux +11.901 +11.9 +1.000 +1024x1024 +1 +74.39 +x1 '
 }
 ok "list models counts parameters and flops" counted
-entry() { "$ditbench" list models --filter allegro | grep -q 'architecture facts only'; }
-ok "list models says what is not implemented" entry
+entry() { "$ditbench" list models --filter allegro | grep -q 'only facts of its architecture'; }
+ok "list models says what cannot be run, and why" entry
 at_size() { "$ditbench" list models --filter latte-1 --resolution 256x256 --frames 4 --json | grep -q '"image_tokens":.1024'; }
 ok "list models at another size" at_size
 helps() { # VERB: names every option of pipelines and patches

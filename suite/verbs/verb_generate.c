@@ -30,9 +30,9 @@ static const char purpose[] =
     "embeddings come from --inputs, by the pipelines' names (prompt_embeds, negative_prompt_embeds,\n"
     "pooled_prompt_embeds, latents, ...), or are seeded noise. --output FILE.png writes FILE.png, FILE.json (the\n"
     "record) and FILE.safetensors (the latents); --output FILE.safetensors writes the last two, for models whose\n"
-    "VAE is not implemented; --output DIR keeps all files there, with the case and the engine's log. All flags of\n"
+    "VAE is not supported; --output DIR keeps all files there, with the case and the engine's log. All flags of\n"
     "xDiT are understood: a flag that changes nothing is accepted with a note; a flag whose method is not\n"
-    "implemented is refused with the reason.\n"
+    "supported is refused with the reason.\n"
     "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
 
 static const char examples[] =
@@ -191,7 +191,7 @@ static dit_status settle_words(generate_call *call)
         return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
     bool latent = call->output_type && strcmp(call->output_type, "latent") == 0;
     if (call->output_type && !latent && strcmp(call->output_type, "pil") != 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not implemented", call->output_type),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not supported", call->output_type),
                               "--output_type pil writes PNG files, latent writes the latents only");
     if (call->output_type && !latent && call->delivery.latents)
         return DIT_FAIL(DIT_ERR_USAGE, "--output_type %s writes an image, but --output names a .safetensors file",

@@ -30,7 +30,7 @@ static const char purpose[] =
     "a\n"
     "step has, memory of one rank in fp32, all counted by the engine at the model's default run (or at --resolution,\n"
     "--frames); \"counted/stated\" is the counted number of parameters over what the authors state. A model without a\n"
-    "config is not implemented: only what its authors state is shown. --sources adds where the facts come from.\n"
+    "config cannot be run: only what its authors state is shown. --sources adds where the facts come from.\n"
     "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact;\n"
     "`list platforms` and `list accelerators` what a device and its links can do; `list workloads` and `list vaes`\n"
     "titles. `list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.\n"
@@ -514,7 +514,7 @@ static const list_column model_columns[] = {
     NUMBER("flops_per_forward", "TFLOP", 0, 1e12, "%.2f"),
     NUMBER("forwards_per_step", "a step", 1, 1, "x%.0f"),
     NUMBER("memory_bytes", "GiB", 0, 1024.0 * 1024 * 1024, "%.1f"),
-    TEXT("reason", "not implemented because", 8),
+    TEXT("reason", "not run because", 8),
     {{NULL, NULL, false, 0}, 0, NULL, NULL},
 };
 static const list_column method_columns[] = {
