@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
-# Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; targets: json pack safetensors workload)
+# Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; all targets)
+# Targets: annotations baseline import json pack published quotes safetensors workload.
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(json pack safetensors workload)
+known="annotations baseline import json pack published quotes safetensors workload"
+# shellcheck disable=SC2206  # names are words
+[ ${#targets[@]} -gt 0 ] || targets=($known)
 build=build/fuzz
 sanitizers=address,undefined
 
@@ -16,22 +19,20 @@ if ! ci/deps.sh core fuzz; then
     exit 77
 fi
 
+is_known() { case " $known " in *" $1 "*) ;; *) return 1 ;; esac; }
+
 objects_of() { # target: what it links, below build/fuzz
     case $1 in
-    json) echo base/tests/fuzz_json.o base/base.a ;;
-    pack) echo suite/tests/fuzz_pack.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a ;;
-    safetensors) echo base/tests/fuzz_safetensors.o base/base.a ;;
-    workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a ;;
-    *) return 1 ;;
+    json | safetensors) echo "base/tests/fuzz_$1.o base/base.a" ;;
+    *) echo "suite/tests/fuzz_$1.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a" ;;
     esac
 }
 
 seeds_of() {
     case $1 in
-    json) echo base/tests/corpus_json ;;
-    pack) echo suite/tests/corpus_pack ;;
-    safetensors) echo base/tests/corpus_safetensors ;;
+    json | safetensors) echo "base/tests/corpus_$1" ;;
     workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
+    *) echo "suite/tests/corpus_$1" ;;
     esac
 }
 
@@ -39,6 +40,7 @@ longest_of() { # bytes of an input; a workload is long
     case $1 in
     pack) echo 16384 ;;
     workload) echo 8192 ;;
+    baseline | import | published) echo 4096 ;;
     *) echo 2048 ;;
     esac
 }
@@ -52,17 +54,17 @@ link_target() { # target
             -o "$build/fuzz_$1"
 }
 
-start() { # target: fuzzes it in the background, log in build/fuzz/TARGET.log
+start() { # target: fuzzes it in the background, log in build/fuzz/TARGET.log; it may change to a folder of its own
     local seeds=() folder
-    for folder in $(seeds_of "$1"); do [ -d "$folder" ] && seeds+=("$folder"); done
+    for folder in $(seeds_of "$1"); do [ -d "$folder" ] && seeds+=("$PWD/$folder"); done
     mkdir -p "$build/corpus/$1" "$build/found"
     DITBENCH_WORKLOADS=$PWD/workloads "$build/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
-        -max_len="$(longest_of "$1")" -dict=ci/fuzz.dict -artifact_prefix="$build/found/$1-" -print_final_stats=1 \
-        "$build/corpus/$1" "${seeds[@]}" >"$build/$1.log" 2>&1 &
+        -max_len="$(longest_of "$1")" -dict=ci/fuzz.dict -artifact_prefix="$PWD/$build/found/$1-" -print_final_stats=1 \
+        "$PWD/$build/corpus/$1" "${seeds[@]}" >"$build/$1.log" 2>&1 &
 }
 
 for target in "${targets[@]}"; do
-    objects_of "$target" >/dev/null || { echo "ci/fuzz.sh: unknown target '$target' (json, pack, safetensors, workload)" >&2; exit 2; }
+    is_known "$target" || { echo "ci/fuzz.sh: unknown target '$target' (${known// /, })" >&2; exit 2; }
     link_target "$target" || exit 1
 done
 

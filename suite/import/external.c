@@ -2,7 +2,7 @@
 #include "suite/import/import.h"
 
 #include "base/json_writer.h"
-#include "reports/records/metrics.h"
+#include "reports/records/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,14 +62,11 @@ static dit_status check_tags(const place *run, const cJSON *tags)
     snprintf(inner, sizeof inner, "%s/tags", run->pointer);
     cJSON_ArrayForEach(tag, tags)
     {
-        report_metric metric;
         dit_json_pointer_join(pointer, sizeof pointer, inner, tag->string);
-        if (report_metric_from_name(tag->string, &metric))
-            return dit_json_fail(run->doc, pointer, DIT_ERR_JSON_VALUE, "a tag may not have the name of a metric");
         if (!cJSON_IsString(tag) && !cJSON_IsNumber(tag))
             return dit_json_fail(run->doc, pointer, DIT_ERR_JSON_TYPE, "a tag is a text or a number");
     }
-    return DIT_OK;
+    return report_tags_check(run->doc, tags, inner);
 }
 
 static dit_status read_seconds(const place *process, double *out, int *count)

@@ -107,6 +107,10 @@ dit_status suite_imported_add_process(suite_imported *imported, suite_imported_c
 {
     dit_json_writer w = {0};
     const cJSON *item;
+    for (int i = 0; i < count; i++)
+        if (seconds[i] < 1e-9)
+            return DIT_FAIL(DIT_ERR_JSON_VALUE, "\"%s\": a time of %g s is less than a nanosecond", one->label,
+                            seconds[i]);
     cJSON *process = dit_json_put_object(&w, one->processes, NULL),
           *record = dit_json_put_object(&w, process, "record");
     dit_json_put_string(&w, record, "schema", "ditbench.record/1");

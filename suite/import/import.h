@@ -43,8 +43,8 @@ const suite_import_format *suite_import_find(const char *name);
  * set. Errors: DIT_ERR_MEMORY; DIT_ERR_JSON_VALUE when an equal case is there. */
 dit_status suite_imported_add(suite_imported *imported, cJSON *tags, int world_size, const char *label,
                               suite_imported_case **out);
-/* Adds a process with the seconds of its iterations (each positive), or with the members of `more` (may be NULL) as
- * members of its record. Errors: DIT_ERR_MEMORY. */
+/* Adds a process with the seconds of its iterations, and with the members of `more` (may be NULL) as members of its
+ * record. Errors: DIT_ERR_MEMORY; DIT_ERR_JSON_VALUE for a time of less than a nanosecond. */
 dit_status suite_imported_add_process(suite_imported *imported, suite_imported_case *one, const double *seconds,
                                       int count, const cJSON *more);
 dit_status suite_imported_add_failure(suite_imported_case *one, const char *message);

@@ -186,11 +186,20 @@ json.dump(d, open('bad.json', 'w'))"
 ok "no engine" refuses "del d['engine']" engine
 ok "an engine that says it is ours" refuses "d['engine']['name'] = 'ditbench'" "not ours"
 ok "a negative time" refuses "d['runs'][0]['processes'][0]['latency_s'] = [-1]" "positive"
+ok "a time that no clock could tell" refuses "d['runs'][0]['processes'][0]['latency_s'] = [1e-12]" "less than a nanosecond"
 ok "times and an error" refuses "d['runs'][0]['processes'][0]['error'] = 'x'" "not both"
-ok "a tag that is a metric" refuses "d['runs'][0]['tags']['latency_s'] = 1" "name of a metric"
+ok "a tag that is a metric" refuses "d['runs'][0]['tags']['latency_s'] = 1" "comes from records"
+ok "a tag that every record has" refuses "d['runs'][0]['tags']['status'] = 'ok'" "comes from records"
 ok "two equal runs" refuses "d['runs'].append(d['runs'][0])" "two cases"
 ok "an unknown key" refuses "d['runs'][0]['latency'] = 1" "latency"
 ok "another schema" refuses "d['schema'] = 'ditbench.external/2'" "external/1"
+half() { # the session beside it cannot be read, or there is no room: what was begun is taken away
+    cp -r "$(readlink -f "$DITBENCH_RESULTS/latest")" broken && sed -i 's/"process":0/"process":7/' broken/journal.jsonl || return 1
+    exits 6 "$ditbench" import external.json --format external --beside broken --output half 2>err && [ ! -e half ] || { cat err; return 1; }
+    (ulimit -f 2 && exits 4 "$ditbench" import external.json --format external --output half 2>err) && [ ! -e half ] || { cat err; return 1; }
+    exits 0 "$ditbench" import external.json --format external --output half >out
+}
+ok "an import that fails leaves nothing" half
 ok "a file that is not there: 4" exits 4 "$ditbench" import nothing.json --format external
 ok "an unknown format: 2" exits 2 "$ditbench" import nccl.json --format nothing
 finish

@@ -73,6 +73,12 @@ P
 }
 ok "the page has a line for each case, with words for those who do not see it" page
 
+too_long() {
+    printf '{"kind": "note", "commit": "%070d", "note": "x"}\n' 0 >>annotations.jsonl
+    exits 2 "$ditbench" history >out 2>err && grep -q '/commit: longer than 63 bytes' err && grep -q 'line [0-9]' err && sed -i '$d' annotations.jsonl
+}
+ok "a name in the annotations that is too long is refused, not cut" too_long
+
 sessions once 40 5 5 39 5
 ok "a time that sticks out once is suspect" judge "z['verdict'] == 'suspect'"
 ok "which is undecided" exits 5 "$ditbench" history --check

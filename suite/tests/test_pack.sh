@@ -80,6 +80,7 @@ def write(change, kind=tarfile.USTAR_FORMAT):
     with tarfile.open("hostile.tar", "w", format=kind) as out:
         for member, data in change(list(members)):
             out.addfile(member, io.BytesIO(data))
+outside = os.path.abspath("ditbench-hostile-outside")
 def plain(name, data=b"x", **facts):
     info = tarfile.TarInfo(name)
     info.size = len(data)
@@ -89,7 +90,7 @@ def plain(name, data=b"x", **facts):
     return info, data
 folder = members[0][0].name.split("/")[0]
 cases = {
-    "absolute": lambda m: m + [plain("/tmp/ditbench-hostile")],
+    "absolute": lambda m: m + [plain(outside)],
     "parent": lambda m: m + [plain(folder + "/../ditbench-hostile")],
     "first parent": lambda m: [plain("../MANIFEST")] + m,
     "other folder": lambda m: m + [plain("elsewhere/file")],
@@ -114,7 +115,7 @@ for name, change in cases.items():
     open("hostile.tar", "wb").write(data)
     done = subprocess.run([sys.argv[2], "unpack", "hostile.tar", "--output", "hostile"], capture_output=True, text=True)
     assert done.returncode == 6, (name, done)
-    assert not os.path.exists("hostile") and not os.path.exists("/tmp/ditbench-hostile") and not os.path.exists("ditbench-hostile"), name
+    assert not os.path.exists("hostile") and not os.path.exists(outside) and not os.path.exists("ditbench-hostile"), name
 data = bytearray(open(sys.argv[1], "rb").read())
 data[124:135] = b"77777777777" # a size of 8 GiB, with the right checksum
 data[148:156] = b" " * 8

@@ -63,21 +63,31 @@ static dit_status read_kind(const dit_json *doc, suite_annotation_kind *out)
     return dit_json_fail_word(doc, "/kind", "kind", word, kind_names);
 }
 
+/* A name of fixed room; one that is longer is no name of ours, and half of it would be another one. */
+static dit_status read_name(const dit_json *doc, const char *key, char *out, size_t size)
+{
+    const char *text = "";
+    char pointer[32];
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", key, &text));
+    snprintf(pointer, sizeof pointer, "/%s", key);
+    if (strlen(text) >= size)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "longer than %d bytes", (int)size - 1);
+    return memcpy(out, text, strlen(text) + 1), DIT_OK;
+}
+
 static dit_status read_row(const dit_json *doc, suite_annotation *out)
 {
     static const char *const keys[] = {"kind", "case_id", "label", "metric", "commit", "note", "author", "at", NULL};
-    const char *case_id = "", *metric = "", *commit = NULL, *note = "", *author = "", *at = "";
+    const char *commit = NULL, *note = "", *author = "", *at = "";
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(read_kind(doc, &out->kind));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "commit", &commit));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "case_id", &case_id));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "metric", &metric));
+    DIT_TRY(read_name(doc, "commit", out->commit, sizeof out->commit));
+    DIT_TRY(read_name(doc, "case_id", out->case_id, sizeof out->case_id));
+    DIT_TRY(read_name(doc, "metric", out->metric, sizeof out->metric));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "note", &note));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "author", &author));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "at", &at));
-    snprintf(out->case_id, sizeof out->case_id, "%s", case_id);
-    snprintf(out->metric, sizeof out->metric, "%s", metric);
-    snprintf(out->commit, sizeof out->commit, "%s", commit);
     out->note = strdup(note);
     out->author = strdup(author);
     out->at = strdup(at);

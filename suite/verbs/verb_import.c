@@ -49,6 +49,14 @@ static dit_status read_file(import_call *call, const suite_import_format *format
     return st;
 }
 
+/* A session that cannot be written whole is taken away. */
+static dit_status write_session(import_call *call, const suite_import_source *source)
+{
+    dit_status st = suite_import_write(&call->imported, source, &call->session);
+    if (st != DIT_OK) (void)!suite_path_remove(call->session.dir);
+    return st;
+}
+
 static dit_status import(import_call *call, int argc, char **argv)
 {
     const suite_import_format *format = call->format ? suite_import_find(call->format) : NULL;
@@ -63,7 +71,7 @@ static dit_status import(import_call *call, int argc, char **argv)
     if (st == DIT_OK) st = read_file(call, format);
     snprintf(name, sizeof name, "import-%.40s", call->imported.name);
     if (st == DIT_OK && !call->cli.dry_run) st = suite_session_create(call->cli.output, name, &call->session);
-    if (st == DIT_OK && !call->cli.dry_run) st = suite_import_write(&call->imported, &source, &call->session);
+    if (st == DIT_OK && !call->cli.dry_run) st = write_session(call, &source);
     if (st == DIT_OK && !call->cli.dry_run) suite_session_make_latest(&call->session);
     free(words);
     return st;

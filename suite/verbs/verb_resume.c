@@ -72,7 +72,6 @@ int suite_verb_resume(int argc, char **argv)
     params.quiet = cli.quiet;
     dit_json_writer w = {0};
     params.previews = cli.json ? dit_json_new_array(&w) : NULL;
-    signal(SIGXFSZ, SIG_IGN); /* as of run */
     signal(SIGPIPE, SIG_IGN); /* as of run */
     suite_signals_block(&signals);
     dit_status st = w.status;

@@ -219,7 +219,6 @@ int suite_verb_run(int argc, char **argv)
     call.params.quiet = call.cli.quiet;
     call.plan = call.cli.json ? dit_json_new_object(&w) : NULL;
     call.params.previews = call.plan ? dit_json_put_array(&w, call.plan, "workloads") : NULL;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone (head) does not end a session: the journal is the result */
     suite_signals_block(&call.signals);
     dit_status st = w.status == DIT_OK ? run_all(&call) : w.status;
