@@ -1,14 +1,47 @@
 #!/usr/bin/env bash
-# kill -9 of the harness or of an engine at random moments, then resume: every (case, process) once, nothing torn.
-# Kills: DITBENCH_KILL_ROUNDS, or 6 in the short form and 60 in the long one (DITBENCH_TEST_ALL=1).
+# kill -9 of the harness or of an engine at random moments, then resume: every (case, process) once, nothing torn, and what
+# came together in several pieces equals a run that nobody interrupted in every number that repeats.
+# Kills: DITBENCH_KILL_ROUNDS, or 6 in the short form and 200 in the long one (DITBENCH_TEST_ALL=1). Only a kill that ended
+# something counts.
 # shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
-if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then rounds=60; else rounds=6; fi
-rounds=${DITBENCH_KILL_ROUNDS:-$rounds}
-if sanitized; then rounds=4; fi # each start takes seconds there
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then wanted=200; else wanted=6; fi
+wanted=${DITBENCH_KILL_ROUNDS:-$wanted}
+if sanitized; then wanted=4; fi # each start takes seconds there
 write_workload "$work/tiny.json" 2
 RANDOM=${DITBENCH_TEST_SEED:-7}
+killed=0
+
+# repeats SESSION: what its results say that no clock and no machine decides, in the order of cases and processes. A result
+# that a later one took the place of does not count.
+repeats() {
+    python3 - "$1/journal.jsonl" <<'P'
+import json, sys
+results = {}
+for line in map(json.loads, open(sys.argv[1])):
+    if line["kind"] != "result":
+        continue
+    record = line.get("record") or {}
+    results[line["case_id"], line["process"]] = [
+        line["label"], line["status"], line["order"], line["block"], line["case"], line["tags"], record.get("flops"),
+        record.get("validation"),
+        [{k: v for k, v in row.items() if not k.endswith("_ns")} for row in record.get("communication", [])]]
+for key in sorted(results):
+    print(*key, json.dumps(results[key], sort_keys=True))
+P
+}
+uninterrupted() {
+    "$ditbench" run "$work/tiny.json" -q --output "$work/whole" >/dev/null && repeats "$work/whole" >"$work/whole.txt" &&
+        [ "$(wc -l <"$work/whole.txt")" -eq "$(grep -c '"kind":"result"' "$work/whole/journal.jsonl")" ] &&
+        grep -q '"latent_digest"' "$work/whole.txt" && grep -q '"bytes"' "$work/whole.txt"
+}
+ok "a run that nobody interrupts" uninterrupted
+equals_whole() { # SESSION
+    repeats "$1" >"$work/pieces.txt" && cmp -s "$work/pieces.txt" "$work/whole.txt" && return 0
+    diff "$work/whole.txt" "$work/pieces.txt" | cut -c1-300
+    return 1
+}
 
 # As many results as planned runs, one session line, an end; `verify` checks that they are the planned ones, each once.
 every_pair_once() { # session
@@ -21,18 +54,24 @@ every_pair_once() { # session
     tail -n 1 "$journal" | grep -q '"complete":true.*"kind":"end"' || { echo "no end line"; return 1; }
     exits 0 "$ditbench" verify "$1"
 }
+# kill_harness PID: ends a harness in the background, unless it has ended by itself.
+kill_harness() {
+    local code=0
+    kill -9 "$1" 2>/dev/null
+    wait "$1" 2>/dev/null || code=$?
+    [ "$code" -ne 137 ] || killed=$((killed + 1))
+}
 
 pause() { sleep "$(printf '0.%03d' $((RANDOM % 1000)))"; }
 
 # Runs until killed, resumes until killed, and at last resumes to the end.
 kill_harness_round() {
-    local session=$work/h$1 pid code
+    local session=$work/h pid
     rm -rf "$session"
     "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null 2>&1 &
     pid=$!
     pause
-    kill -9 "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
+    kill_harness "$pid"
     if [ ! -s "$session/journal.jsonl" ]; then # killed before anything was planned
         rm -rf "$session"
         "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null || return 1
@@ -40,16 +79,15 @@ kill_harness_round() {
         "$ditbench" resume "$session" -q >/dev/null &
         pid=$!
         pause
-        kill -9 "$pid" 2>/dev/null
-        wait "$pid" 2>/dev/null
+        kill_harness "$pid"
         exits 0 "$ditbench" resume "$session" -q || return 1
     fi
-    every_pair_once "$session"
+    every_pair_once "$session" && equals_whole "$session"
 }
 
 # Kills one process of the engine's tree, launcher or rank; the case is a crash, the run goes on, a retry mends it.
 kill_engine_round() {
-    local session=$work/e$1 pid victims victim code=0
+    local session=$work/e pid victims victim code=0
     rm -rf "$session"
     "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null 2>&1 &
     pid=$!
@@ -62,14 +100,18 @@ kill_engine_round() {
     wait "$pid" || code=$?
     [ "$code" -eq 0 ] || [ "$code" -eq 3 ] || { echo "run ended with $code"; return 1; }
     every_pair_once "$session" || return 1
+    [ "$code" -eq 0 ] || killed=$((killed + 1))
     [ "$code" -eq 0 ] || grep -q '"status":"failed"' "$session/journal.jsonl" || return 1
-    exits 0 "$ditbench" resume "$session" --retry-failed -q && exits 0 "$ditbench" verify "$session"
+    exits 0 "$ditbench" resume "$session" --retry-failed -q && exits 0 "$ditbench" verify "$session" && equals_whole "$session"
 }
 
-for round in $(seq 1 $((rounds / 2))); do
-    ok "harness killed at random, round $round: every case once" kill_harness_round "$round"
-    ok "engine killed at random, round $round: recorded, and mended by a retry" kill_engine_round "$round"
+for round in $(seq 1 "$wanted"); do # a round ends two harnesses and one engine, where it comes in time
+    [ "$killed" -lt "$wanted" ] || break
+    ok "harness killed at random, round $round: every case once" kill_harness_round
+    ok "engine killed at random, round $round: recorded, and mended by a retry" kill_engine_round
 done
+echo "# $killed kills in $SECONDS s"
+ok "$wanted kills hit something" [ "$killed" -ge "$wanted" ]
 ok "no process is left behind" nothing_left
 
 # A torn line, cut by hand at every kind of place.
