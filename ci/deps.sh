@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|peers|census]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|peers|census]...     (core when no set is named)
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
 # census makes another one beside it, with the versions of autumn 2024, which ci/census.py counts besides those of peers.
@@ -37,6 +37,7 @@ clang-format program:clang-format'
 format='clang-format program:clang-format'
 gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
+browser='chromium program:chromium'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
 census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4'
 
@@ -50,9 +51,10 @@ for argument in "$@"; do
     lint) needs+="$lint"$'\n' ;;
     format) needs+="$format"$'\n' ;;
     gemm) needs+="$gemm"$'\n' ;;
+    browser) needs+="$browser"$'\n' ;;
     peers | census) wanted+=" $argument" ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, peers, census)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, peers, census)" >&2
         exit 2
         ;;
     esac

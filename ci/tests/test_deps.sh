@@ -33,6 +33,12 @@ stand_in dpkg-query "{ $all_installed; } | grep -v libxxhash"
 ok "without apt-get it ends with 4" exits_with 4
 ok "without apt-get the package is named" said "missing here, by their Debian names: libxxhash-dev"
 
+stand_in dpkg-query "{ $all_installed; } | grep -v chromium"
+ok "a browser is needed only where it is asked for" exits_with 0
+ok "and then a missing one is an error" exits_with 4 browser
+ok "that names its package" said "missing here, by their Debian names: chromium"
+stand_in dpkg-query "{ $all_installed; } | grep -v libxxhash"
+
 stand_in apt-get 'echo "E: no network"; exit 100'
 stand_in id 'echo 1000'
 ok "without root it ends with 4" exits_with 4
