@@ -3,7 +3,7 @@
 # Usage: ci/comments.sh [FOLDER]      (the repository's top when none is named)
 # Rules: a line of prose in a comment has no run of blanks, which a reflowed table leaves behind. A Markdown file that is
 # named exists in the repository, unless the name is part of a URL; so does a source, script or data file that a page
-# names. docs/environment.md lists every variable that something reads, and no other.
+# names. docs/environment.md lists every variable that a program, a script or a test reads, and no other.
 # Exit: 0; 1 with PLACE: WHAT for each line that breaks a rule.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
@@ -57,22 +57,37 @@ find_missing() {
         done
 }
 
-# Checks that every variable of ours that a program, script or test reads has a row in docs/environment.md.
+# Prints PLACE NAME of every variable that a program, a script or a test reads: of any name where it is asked for by its
+# name, and of ours wherever the name stands in a string (a table of names). Variables of test scripts that have no name
+# of ours are their own.
+variables_read() {
+    local name='[A-Z][A-Z_]+'
+    {
+        files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' | xargs grep -HnoE "getenv\(\"$name\"|\"DITBENCH_[A-Z_]+\""
+        files '*.py' | xargs -r grep -HnoE "environ(\.get\(|\[)[\"']${name}[\"']"
+        files '*.sh' .ci/run | xargs grep -HnoE '[$][{]DITBENCH_[A-Z_]+:?[-=?]'
+        files '*.sh' .ci/run | grep -v '/tests/' | xargs -r grep -HnoE "[\$][{]$name:?[-=?]"
+    } | sed -E "s/^([^:]+:[0-9]+):[^A-Z]*($name).*/\1 \2/"
+}
+
+# Checks that every variable that is read stands in docs/environment.md.
 find_undocumented() {
     [ -e docs/environment.md ] || return 0
-    {
-        files '*.c' '*.h' '*.cu' | xargs grep -HnoE 'getenv\("DITBENCH_[A-Z_]+|"DITBENCH_[A-Z_]+", NULL'
-        files '*.sh' .ci/run | xargs grep -HnoE '[$][{]DITBENCH_[A-Z_]+:?[-=?]'
-    } | sed -E 's/^([^:]+:[0-9]+):.*(DITBENCH_[A-Z_]+).*/\1 \2/' | while read -r place name; do
-        grep -q "\`$name\`" docs/environment.md || echo "$place: docs/environment.md does not list $name"
+    variables_read | while read -r place name; do
+        grep -qE "\`[$]?${name}[=\`]" docs/environment.md || echo "$place: docs/environment.md does not list $name"
     done
 }
 
-# Checks that a source, a script or the Makefile names every variable that docs/environment.md lists.
+# Checks that a source, a script or the Makefile names every variable that has a row in docs/environment.md, and every
+# one of ours that its text names.
 find_unread() {
     [ -e docs/environment.md ] || return 0
-    grep -noE '`DITBENCH_[A-Z_]+`' docs/environment.md | tr -d '`' | while IFS=: read -r line name; do
-        files '*.c' '*.h' '*.cu' '*.sh' '*.py' '*.mk' Makefile .ci/run | xargs grep -qw -- "$name" ||
+    {
+        grep -noE '`DITBENCH_[A-Z_]+`' docs/environment.md
+        grep -nE '^[|] `' docs/environment.md | sed -E 's/^([0-9]+):[|]([^|]*)[|].*/\1 \2/' |
+            awk '{ for (i = 2; i <= NF; i++) print $1 ":" $i }' | grep -oE '^[0-9]+:`[A-Z_]+'
+    } | tr -d '`' | sort -u | while IFS=: read -r line name; do
+        files '*.c' '*.h' '*.cu' '*.cpp' '*.sh' '*.py' '*.mk' Makefile .ci/run | xargs grep -qw -- "$name" ||
             echo "docs/environment.md:$line: nothing reads $name"
     done
 }

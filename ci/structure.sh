@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the rules of the folders: arrows between rooms point down, no includes go in a circle, no room grows beyond a
-# screen of files, and documents are built by the one JSON writer. Reads the repository's sources; needs no tool but awk,
+# screen of files, tables of rooms tell of what is there, and documents are built by the one JSON writer. Reads the repository's sources; needs no tool but awk,
 # git and tsort.
 # Usage: ci/structure.sh [FOLDER]      (the repository's top when none is named)
 # Exit: 0; 1 with a line for each rule that is broken.
@@ -60,6 +60,44 @@ find_crowded() {
 # as many sources as there are things of that kind.
 collections='kernels/cases kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers reports/figures suite/verbs base'
 
+# Checks the tables of pages that say "may include the rooms above it": every room has a row, every row is a room, no room
+# includes one of a later row, and a row with a column of files names every source of its room (`html_*` names many).
+find_untold() { # collections
+    git ls-files -- '*/README.md' README.md | xargs -r grep -lF 'may include the rooms above it' | while read -r page; do
+        top=$(dirname "$page")
+        rooms=$(sed -nE 's/^[|] `([a-z_/]+)\/`.*/\1/p' "$page")
+        there=$(files | sed -nE "s|^$top/(.+)/[^/]+$|\\1|p" | sort -u)
+        comm -23 <(echo "$there") <(sort <<<"$rooms") | sed "s|.*|$page: the table has no room &/|"
+        comm -13 <(echo "$there") <(sort <<<"$rooms") | sed "s|.*|$page: there is no room &/|"
+        arrows | ROOMS=$rooms awk -v top="$top" -v page="$page" '
+            function room_of(path) { sub("^" top "/", "", path); sub("/?[^/]*$", "", path); return path }
+            BEGIN { n = split(ENVIRON["ROOMS"], rooms, "\n"); for (i = 1; i <= n; i++) row[rooms[i]] = i }
+            index($1, top "/") == 1 && index($2, top "/") == 1 {
+                from = room_of($1); to = room_of($2)
+                if (index(to, from "/") == 1) next # a list of what lies in the folders below it
+                if ((from in row) && (to in row) && row[to] > row[from])
+                    print $1 " includes " $2 ": the table of " page " has " to "/ below " from "/"
+            }'
+        for room in $rooms; do
+            case " $1 " in *" $top/$room "*) continue ;; esac
+            find_unnamed "$page" "$top/$room" "$(grep -F "| \`$room/\` |" "$page")"
+        done
+    done
+}
+find_unnamed() { # page, folder, row of the table
+    local page=$1 folder=$2 names name source told
+    names=$(cut -d'|' -f4 <<<"$3" | grep -oE '`[a-z0-9_*]+`' | tr -d '`')
+    [ -n "$names" ] || return 0
+    git ls-files -- "$folder/*.c" | sed -nE "s|^$folder/([^/]+)\.c$|\\1|p" | while read -r source; do
+        told=0
+        while read -r name; do
+            # shellcheck disable=SC2053 # a name may be a pattern
+            [[ $source != $name ]] || told=1
+        done <<<"$names"
+        [ $told = 1 ] || echo "$page: the row of ${folder##*/}/ does not name $source"
+    done
+}
+
 # Finds additions to a document that go past base/json_writer.h: without memory they leave a key out, and nobody notices.
 find_bare_additions() {
     git ls-files -- '*.c' '*.h' '*.cu' '*.cuh' | grep -vE '/(tests|emulate)/|^base/' |
@@ -72,6 +110,7 @@ found=$(
     loops module
     loops room
     find_crowded "$collections"
+    find_untold "$collections"
     find_bare_additions
 )
 [ -z "$found" ] && exit 0

@@ -88,4 +88,23 @@ report $? "a variable that a program reads and the page lists is fine"
 check_page </dev/null
 [ $? -eq 1 ] && grep -q "docs/environment.md does not list $variable" "$scratch/.git/found"
 report $? "a variable that a program reads and the page does not list is found"
+
+other=UNHEARD_'FOLDER'
+# finds_unlisted NAME TEXT: a source TEXT that the page does not tell of is found, and is fine once the page lists NAME.
+finds_unlisted() {
+    : >"$scratch/docs/environment.md"
+    echo "$2" >"$scratch/source.c"
+    check_page </dev/null
+    [ $? -eq 1 ] && grep -q "source.c:1: docs/environment.md does not list $1" "$scratch/.git/found" || return 1
+    echo "| \`$1\` | is read |" >"$scratch/docs/environment.md"
+    check_page </dev/null
+}
+finds_unlisted "$variable" "static const char *const names[] = {\"$variable\"};"
+report $? "and so is one in a table of names"
+finds_unlisted "$other" "const char *value(void) { return getenv(\"$other\"); }"
+report $? "and one that is not of ours"
+: >"$scratch/source.c"
+check_page </dev/null
+[ $? -eq 1 ] && grep -q "docs/environment.md:1: nothing reads $other" "$scratch/.git/found"
+report $? "a row of a variable that is not of ours and that nothing reads is found"
 tap_end

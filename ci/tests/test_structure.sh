@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/structure.sh passes the tree, and finds an arrow that points up, a circle of modules, a circle of rooms and a
-# crowded room and an unchecked addition to a document. Speaks TAP.
+# crowded room, a table of rooms that tells of something else, and an unchecked addition to a document. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 # shellcheck source=ci/tap.sh
@@ -66,6 +66,37 @@ finds "rooms include each other in a circle" "a circle of rooms without one of m
 fresh
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do source_file "suite/run/part$i.c"; done
 finds "suite/run/ has 13 sources" "a crowded room"
+
+# rooms ROW...: a table of rooms, each row "ROOM FILE...".
+rooms() {
+    local row room name
+    {
+        echo "Each line may include the rooms above it, never one below."
+        for row; do
+            read -r room names <<<"$row"
+            printf '| `%s/` | does something |' "$room"
+            for name in $names; do printf ' `%s`,' "$name"; done
+            echo " |"
+        done
+    } >"$scratch/tree/suite/README.md"
+    git -C "$scratch/tree" add -A
+}
+fresh
+source_file suite/session/session.c suite/session/session.h
+source_file suite/session/session.h
+source_file suite/run/run.c suite/session/session.h
+source_file suite/run/run_state.c
+rooms "session session" "run run run_*"
+"$checker" "$scratch/tree"
+report $? "a table that tells of every room and every source passes"
+rooms "run run run_*" "session session"
+finds "suite/run/run.c includes suite/session/session.h: the table of suite/README.md has session/ below run/" "an include of a room below, by the table"
+rooms "session session"
+finds "suite/README.md: the table has no room run/" "a room without a row"
+rooms "session session" "run run run_*" "gone gone"
+finds "suite/README.md: there is no room gone/" "a row without a room"
+rooms "session session" "run run"
+finds "suite/README.md: the row of run/ does not name run_state" "a source that its row does not name"
 
 fresh
 source_file base/json_writer.c
