@@ -92,8 +92,8 @@ void suite_run_fill_result_line(dit_json_writer *w, cJSON *line, const suite_cas
 
 /* ---- ranks.c: what single ranks show ----------------------------------------------------------------------------- */
 
-/* Warns of a rank that computes much longer for its work than the others in every iteration, and of one whose resident
- * memory grows from iteration to iteration; names the rank. */
+/* Warns of a rank that computes much longer for its work than the others in four of five iterations, and of one whose
+ * resident memory grows from iteration to iteration; names the rank. */
 void suite_run_warn_of_ranks(dit_json_writer *w, cJSON *line, const suite_outcome *outcome);
 
 /* ---- items.c: one item, simulated items, all items --------------------------------------------------------------- */

@@ -13,6 +13,7 @@
  *   fault ("none"), process (-1)      what goes wrong, and in which process; -1: in all
  *   rank (-1)                         of whom; -1: the last rank
  *   slow_by (1), leak_bytes (1 MiB)   of the faults slow_rank and leak: share, bytes an iteration
+ *   held_up (0)                       iterations, the first ones, in which all ranks but `rank` take ten times as long
  *   hosts (0), slow_host (-1)         how many hosts there are, node0, node1, ...: rank r of process p runs on node
  *                                     (p + r) % hosts; which of them makes every process on it slower, by slow_by
  *
@@ -46,7 +47,7 @@ static const char *const faults[] = {"none",   "crash",      "kill",       "hang
                                      "silent", "old_schema", "new_schema", "slow_rank", "leak", "orphan", NULL};
 
 typedef struct {
-    int64_t seed, slow_starts, process, rank, leak_bytes, hosts, slow_host;
+    int64_t seed, slow_starts, process, rank, leak_bytes, held_up, hosts, slow_host;
     double mean_s, between, within, drift, outliers, outlier_size, slow_start, slow_by;
     bool sleep;
     const char *fault;
@@ -95,9 +96,10 @@ static dit_status read_shares(const dit_json *doc, behaviour *b)
 
 static dit_status read_behaviour(fake *f)
 {
-    static const char *const keys[] = {"seed",         "mean_s",      "between",    "within", "drift",     "outliers",
-                                       "outlier_size", "slow_starts", "slow_start", "sleep",  "fault",     "process",
-                                       "rank",         "slow_by",     "leak_bytes", "hosts",  "slow_host", NULL};
+    static const char *const keys[] = {"seed",     "mean_s",       "between",     "within",     "drift",
+                                       "outliers", "outlier_size", "slow_starts", "slow_start", "sleep",
+                                       "fault",    "process",      "rank",        "slow_by",    "leak_bytes",
+                                       "held_up",  "hosts",        "slow_host",   NULL};
     const char *text = getenv("DITBENCH_FAKE");
     behaviour *b = &f->does;
     *b = (behaviour){.mean_s = 0.1,
@@ -124,6 +126,7 @@ static dit_status read_behaviour(fake *f)
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "process", -1, 1000000, &b->process));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "rank", -1, 1000000, &b->rank));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "leak_bytes", 0, INT64_C(1) << 40, &b->leak_bytes));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "held_up", 0, 1000000, &b->held_up));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "hosts", 0, 1000, &b->hosts));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "slow_host", -1, 999, &b->slow_host));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "sleep", &b->sleep));
@@ -258,7 +261,8 @@ static void add_rank(dit_json_writer *w, cJSON *ranks, const fake *f, int64_t ra
     cJSON *resident = dit_json_put_array(w, entry, "rss_samples_bytes");
     for (int64_t i = 0; i < f->iterations; i++) {
         dit_json_put_int(w, latency, NULL, slowest_ns(f, f->warmups + i));
-        dit_json_put_int(w, compute, NULL, run_ns(f, f->warmups + i, rank));
+        int64_t held_up = i < f->does.held_up && rank != f->does.rank ? 10 : 1;
+        dit_json_put_int(w, compute, NULL, held_up * run_ns(f, f->warmups + i, rank));
         dit_json_put_int(w, resident, NULL, resident_bytes(f, rank, i));
     }
     dit_json_put_number(w, entry, "flops", 1e9);

@@ -69,6 +69,11 @@ fault "wrong latents" 6 "E_MISMATCH" engine_fault '"fault": "wrong"' 6 invalid '
 fault "latents are not finite" 6 "E_NONFINITE" engine_fault '"fault": "nan"' 6 invalid 'E_NONFINITE'
 fault "a slow rank" 0 "warning: rank 1" engine_fault '"fault": "slow_rank", "rank": 1' 0 ok 'slow: rank 1 computes 2.0 times'
 fault "another slow rank" 0 "warning: rank 0" engine_fault '"fault": "slow_rank", "rank": 0' 0 ok 'slow: rank 0 computes 2.0 times'
+fault "a slow rank, another held up" 0 "warning: rank 1" engine_fault '"fault": "slow_rank", "rank": 1, "held_up": 1' 0 ok 'slow: rank 1 computes 2.0 times'
+not_slow() { # twice held up in six iterations: nobody knows
+    engine_fault '"fault": "slow_rank", "rank": 1, "held_up": 2' 0 ok '"kind":"end"' && ! grep -q '"slow: ' "$session/journal.jsonl"
+}
+fault "a slow rank, often held up" 0 "no rank is named" not_slow
 fault "a rank leaks" 0 "warning: rank 1" engine_fault '"fault": "leak"' 0 ok 'leak: rank 1 grows by 1.0 MiB an iteration'
 fault "a rank leaves a child" 0 "the child is ended" engine_fault '"fault": "orphan"' 0 ok '"kind":"end"'
 
