@@ -14,8 +14,10 @@ dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const ch
 {
     const char *inside;
     dit_cost_group *any = &links->any;
+    bool trees = true;
     DIT_TRY(dit_json_require_string(doc, object, at, "inside", &inside));
     DIT_TRY(dit_json_optional_bool(doc, object, at, "nvswitch", &any->nvswitch));
+    DIT_TRY(dit_json_optional_bool(doc, object, at, "network_trees", &trees));
     DIT_TRY(dit_json_require_int(doc, object, at, "devices_per_node", 1, 1 << 20, &links->devices_per_node));
     DIT_TRY(dit_json_optional_int(doc, object, at, "adapters_per_node", 1, 1 << 20, &links->adapters_per_node));
     links->node_devices = links->devices_per_node;
@@ -28,13 +30,17 @@ dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const ch
         {"bandwidth_bytes_per_s", 1, 1e18, &any->bandwidth_bytes_per_s},
         {"inside_latency_s", 0, 1, &any->inside_latency_s},
         {"inside_many_peers_efficiency", 1e-3, 10, &any->inside_many_peers_efficiency},
+        {"inside_few_peers_efficiency", 1e-3, 10, &any->inside_few_peers_efficiency},
         {"network_bandwidth_bytes_per_s", 1, 1e18, &any->network_bandwidth_bytes_per_s},
         {"network_latency_s", 0, 1, &any->network_latency_s},
         {"network_many_peers_efficiency", 1e-3, 10, &any->network_many_peers_efficiency},
+        {"network_few_peers_efficiency", 1e-3, 10, &any->network_few_peers_efficiency},
+        {"network_collective_times", 1, 1e3, &any->network_collective_times},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         DIT_TRY(dit_json_optional_number(doc, object, at, numbers[i].key, numbers[i].least, numbers[i].most,
                                          numbers[i].to));
+    any->network_rings_only = !trees;
     links->shares_memory = strcmp(inside, "memory") == 0;
     any->inside = strcmp(inside, "nvlink") == 0 ? DIT_COST_NVLINK : DIT_COST_PCIE;
     any->generation = dit_cost_generation_of(architecture);

@@ -11,8 +11,9 @@
 /* Keys of the case's "simulation" that dit_sim_links_read reads. */
 #define DIT_SIM_LINK_KEYS                                                                                              \
     "inside", "nvswitch", "devices_per_node", "node_devices", "bandwidth_bytes_per_s", "inside_latency_s",             \
-        "inside_many_peers_efficiency", "adapters_per_node", "network_bandwidth_bytes_per_s", "network_latency_s",     \
-        "network_many_peers_efficiency"
+        "inside_many_peers_efficiency", "inside_few_peers_efficiency", "adapters_per_node",                            \
+        "network_bandwidth_bytes_per_s", "network_latency_s", "network_many_peers_efficiency",                         \
+        "network_few_peers_efficiency", "network_collective_times", "network_trees"
 
 typedef struct {
     const dit_sim_grid *grid;
@@ -26,8 +27,9 @@ typedef struct {
 dit_sim_links dit_sim_links_of(const dit_sim_grid *grid);
 /* Reads the keys above from `object`. "inside" is "nvlink", "pcie" or "memory" (the devices are cores of one host);
  * "nvswitch" says that NVLink goes over a switch; network_bandwidth_bytes_per_s is that of one adapter. Optional are
- * nvswitch (false), the efficiencies (1), node_devices (devices_per_node), adapters_per_node (1) and the other numbers
- * (0). `architecture` is the accelerator's. Errors: DIT_ERR_JSON_*. */
+ * nvswitch (false), network_trees (true), the efficiencies (1; of few peers: as of many), node_devices
+ * (devices_per_node), adapters_per_node (1), network_collective_times (1) and the other numbers (0). `architecture` is
+ * the accelerator's. Errors: DIT_ERR_JSON_*. */
 dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const char *at, const char *architecture,
                               dit_sim_links *links);
 /* The group of these ranks of the world, which ascend. Rank R is host "deviceR" of the platform where all devices have

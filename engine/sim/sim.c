@@ -34,6 +34,8 @@ struct dit_sim {
         dit_status (*start)(void *context); /* NULL: nothing is put off */
         void *context;
         dit_status status; /* the first failure */
+        double beside_s;   /* of the operator that it waited for: how long that goes on beside it, on the mean */
+        double slower;     /* and how much longer that takes, as a share                                       */
     } put_off;
 };
 
@@ -76,6 +78,13 @@ void dit_sim_set_clock(dit_sim *sim)
     dit_clock_set_source(virtual_ns, sim);
 }
 
+/* The messages that were put off have started. The rest of the operator runs beside them, for as long as they last. */
+static void slow_down_the_rest(dit_sim *sim)
+{
+    double beside_s = fmin(sim->put_off.beside_s, sim->expected_s);
+    if (beside_s > 0) dit_cost_clock_dispatch(&sim->timeline, 0, beside_s * sim->put_off.slower);
+}
+
 static bool is_census(const dit_sim *sim)
 {
     return sim->census.of[0] && sim->census.of[1];
@@ -92,8 +101,10 @@ static void take_time(void *context, const dit_cost_op *op)
 {
     dit_sim *sim = context;
     if (sim->free_of_charge || is_counted(sim, op)) return;
+    bool waits = sim->put_off.start;
     dit_sim_charge(sim, op);
     (void)dit_sim_start_put_off(sim); /* whoever sends or waits next hears of a failure */
+    if (waits) slow_down_the_rest(sim);
 }
 
 /* Finds what the profile's census says of the case's model, if it has one. */
@@ -297,12 +308,25 @@ static double device_seconds(const dit_sim *sim, const dit_cost_op *op, const di
     return slowed(beside_s, dit_cost_op_time(&sim->left, &sim->profile, op).device_s, time->device_s);
 }
 
+/* Messages wait for the end of the operator, or start with it: it is a tie. They start as much before the end as they
+ * would on the mean, which is no longer than the mean of both outcomes. */
+static void share_the_start(dit_sim *sim, const dit_cost_op *op, double device_s)
+{
+    double before_s = fmax(device_s - sim->left_s, 0), slow_s = 0;
+    sim->put_off.beside_s = (1 - sim->profile.kernels_before_messages) * before_s;
+    if (sim->put_off.beside_s > 0) slow_s = dit_cost_op_time(&sim->left, &sim->profile, op).device_s;
+    sim->put_off.slower = slow_s > device_s ? slow_s / device_s - 1 : 0;
+    sim->left_s += sim->put_off.beside_s;
+}
+
 void dit_sim_charge(dit_sim *sim, const dit_cost_op *op)
 {
     dit_cost_time time = dit_cost_op_time(&sim->device, &sim->profile, op);
     if (sim->batch_at > 0) time.host_s = 0;
-    dit_cost_clock_dispatch(&sim->timeline, time.host_s, device_seconds(sim, op, &time));
+    double device_s = device_seconds(sim, op, &time);
+    dit_cost_clock_dispatch(&sim->timeline, time.host_s, device_s);
     sim->left_s = time.last_s;
+    if (sim->put_off.start) share_the_start(sim, op, device_s);
 }
 
 void dit_sim_set_free_of_charge(dit_sim *sim, bool free_of_charge)
@@ -321,7 +345,7 @@ bool dit_sim_issue(dit_sim *sim)
 {
     dit_cost_clock_dispatch(&sim->timeline, sim->profile.collective_dispatch_s, 0);
     sim->left_s = 0;
-    return sim->profile.kernels_before_messages && sim->timeline.host_s < sim->timeline.device_s;
+    return sim->profile.kernels_before_messages > 0 && sim->timeline.host_s < sim->timeline.device_s;
 }
 
 void dit_sim_put_off(dit_sim *sim, dit_status (*start)(void *context), void *context)

@@ -63,12 +63,13 @@ void dit_sim_synchronise(dit_sim *sim);
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Issues messages: the host spends the time of one collective. Returns true if the device is still busy: then the next
- * compute kernel starts before the message kernel, because it shares the running kernel's stream, needs no event, and
- * takes the processors first. */
+/* Issues messages: the host spends the time of one collective. Returns true if the device is still busy and the
+ * profile's kernels_before_messages is above 0: then the next compute kernel and the message kernel wait for the same
+ * event, and whichever comes first takes the processors. */
 bool dit_sim_issue(dit_sim *sim);
-/* Puts issued messages off until the operator issued next has the processors: start(context) starts them then. Nothing
- * else may be put off. */
+/* Puts issued messages off until the operator issued next has the processors: start(context) starts them then. They
+ * start between that operator's beginning and its last part, in proportion to kernels_before_messages, and slow down
+ * what is left of it. Nothing else may be put off. */
 void dit_sim_put_off(dit_sim *sim, dit_status (*start)(void *context), void *context);
 /* Starts now what is put off, if anything is. Errors: what starting it, or anything that was put off before, gave. */
 dit_status dit_sim_start_put_off(dit_sim *sim);

@@ -45,6 +45,7 @@ dit_status dit_accelerator_read(const dit_json *doc, dit_accelerator *out)
                                      &out->memory_bandwidth_bytes_per_s));
     DIT_TRY(dit_json_optional_int(doc, root, "", "streaming_multiprocessors", 1, most_processors, &processors));
     out->streaming_multiprocessors = (int)processors;
+    DIT_TRY(dit_json_optional_int(doc, root, "", "l2_bytes", 1, most_memory_bytes, &out->l2_bytes));
     DIT_TRY(dit_json_optional_object(doc, root, "", "cost", &out->cost));
     return read_peaks(doc, out);
 }

@@ -41,6 +41,7 @@ typedef struct {
     const char *name; /* lies in the document, as `cost` does */
     int64_t memory_bytes;
     double memory_bandwidth_bytes_per_s;
+    int64_t l2_bytes;                                    /* of the last cache that all processors share */
     double peak_flops_per_s[DIT_ACCELERATOR_TYPE_COUNT]; /* of matrix products, dense */
     int streaming_multiprocessors;
     const cJSON *cost; /* parameters of the cost model (read.h), not read here; NULL: none */

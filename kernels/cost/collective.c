@@ -83,12 +83,19 @@ dit_cost_generation dit_cost_generation_of(const char *architecture)
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
 
-static double node_bandwidth(const dit_cost_group *g)
+/* Returns what a node's adapters bring to one message of each rank. */
+static double message_bandwidth(const dit_cost_group *g)
 {
     return g->network_bandwidth_bytes_per_s > 0 ? g->network_bandwidth_bytes_per_s : g->bandwidth_bytes_per_s;
 }
 
-/* Returns the bandwidth of each rank when every node sends `times` as much as in a ring. */
+/* Returns what they bring to a collective, which may have more channels than a message. */
+static double node_bandwidth(const dit_cost_group *g)
+{
+    return message_bandwidth(g) * (g->network_collective_times > 0 ? g->network_collective_times : 1);
+}
+
+/* Returns the bandwidth of each rank of a collective when every node sends `times` as much as in a ring. */
 static double link_bandwidth(const dit_cost_group *g, double times)
 {
     return g->nodes > 1 ? fmin(g->bandwidth_bytes_per_s, times * node_bandwidth(g)) : g->bandwidth_bytes_per_s;
@@ -96,7 +103,8 @@ static double link_bandwidth(const dit_cost_group *g, double times)
 
 static double simulated_bandwidth(const dit_cost_group *g)
 {
-    return g->ring_bandwidth_bytes_per_s > 0 ? g->ring_bandwidth_bytes_per_s : link_bandwidth(g, 1);
+    double message = g->nodes > 1 ? fmin(g->bandwidth_bytes_per_s, message_bandwidth(g)) : g->bandwidth_bytes_per_s;
+    return g->ring_bandwidth_bytes_per_s > 0 ? g->ring_bandwidth_bytes_per_s : message;
 }
 
 static double message_latency(const dit_cost_group *g)
@@ -179,6 +187,7 @@ static double correction_of(dit_cost_protocol protocol, double bytes)
 static double tree_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol, double bytes)
 {
     double link = tree_share * link_bandwidth(g, g->nodes == 2 ? 2 : 1), rank_share = (g->ranks - 1.0) / g->ranks;
+    if (g->nodes > 1 && g->network_rings_only) return 0;
     if (protocol == DIT_COST_LL) link = fmin(link * tree_ll_share, ll_ceiling(g));
     if (protocol == DIT_COST_LL128) link = has_ll128(g) ? link * tree_ll128_share[g->nodes > 1] : 0;
     return link * correction_of(protocol, bytes) * rank_share;
@@ -272,8 +281,13 @@ static dit_cost_exchange of_all(const dit_cost_group *g, dit_cost_collective col
 /* Returns the share of its bandwidth that a rank keeps with so many peers at once. */
 static double peers_share(const dit_cost_group *g, int peers)
 {
-    double efficiency = g->nodes > 1 ? g->network_many_peers_efficiency : g->inside_many_peers_efficiency;
-    return efficiency > 0 ? pow(efficiency, log2(peers)) : 1;
+    static const int few_peers = 3;
+    double many = g->nodes > 1 ? g->network_many_peers_efficiency : g->inside_many_peers_efficiency;
+    double few = g->nodes > 1 ? g->network_few_peers_efficiency : g->inside_few_peers_efficiency;
+    if (!(many > 0)) many = 1;
+    if (!(few > 0)) return pow(many, log2(peers));
+    double along = fmin((peers - 1.0) / (few_peers - 1), 1) * log2(few_peers);
+    return pow(few, along) * pow(many, fmax(log2(peers) - log2(few_peers), 0));
 }
 
 /* Returns the share of a link's bandwidth that the channels of one message can use: 1 up to four ranks, less where a

@@ -60,6 +60,10 @@ typedef struct {
     int ranks, nodes;                     /* nodes <= ranks                                          */
     double inside_latency_s, network_latency_s;                         /* of one message on the simulated links */
     double inside_many_peers_efficiency, network_many_peers_efficiency; /* 0: 1                      */
+    double inside_few_peers_efficiency, network_few_peers_efficiency;   /* 0: as many_peers          */
+    double network_collective_times; /* of network_bandwidth_bytes_per_s, which is a message's, that a collective of
+                                        several channels gets; 0: 1                                  */
+    bool network_rings_only;         /* no tree between nodes                                        */
 } dit_cost_group;
 
 typedef struct {
@@ -91,8 +95,12 @@ typedef struct {
  * all_to_all and send_recv are grouped messages, which the tuner does not model. Here, as an assumption, a group takes
  * a ring's base and one hop, in LL up to 16 KiB a message where that is faster, else in Simple, with all peers at once.
  *   - For every doubling of the peers that a rank exchanges with at once (1 in send_recv, ranks - 1 in all_to_all) its
- *     bandwidth is multiplied by many_peers_efficiency: the network's between nodes, else the one inside a node. Inside
- *     a node the loss is at the ranks' ends (ends_s): links that many ranks share carry no more bytes because of it.
+ *     bandwidth is multiplied by few_peers_efficiency up to three peers, and by many_peers_efficiency from there on:
+ *     the network's between nodes, else those inside a node. Two peers keep the root of what three keep. Inside a
+ *     node the loss is at the ranks' ends (ends_s): links that many ranks share carry no more bytes because of it.
+ *   - Between nodes a message has one channel, and a collective several: NCCL doubles the rings that it has found
+ *     (src/graph/connect.cc, ncclTopoPostset). Where a channel cannot fill the adapter, as over TCP sockets, a
+ *     collective is faster than a message by network_collective_times.
  *   - Over NVLink a message has 32 channels. With more than four ranks it has fewer, so that no channel serves more
  *     than four messages of an all-to-all: to one of 8 ranks half of the link's bandwidth (NCCL 2.18 enqueue.cc,
  *     nChannelsMax; from 2.20 on only between nodes).

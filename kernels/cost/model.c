@@ -26,9 +26,19 @@ static double memory_seconds(const dit_cost_device *device, double bytes)
     return bytes / (device->bandwidth_bytes_per_s * dit_cost_curve_at(&device->bandwidth_fraction, bytes));
 }
 
+/* Returns how many times faster than device memory bytes of one kernel are that lie in the last cache. */
+static double cache_speed(const dit_cost_device *device, double bytes)
+{
+    static const double all = 0.7, none = 1.4; /* shares of the cache */
+    if (!(device->l2_bytes > 0 && device->l2_speed > 1)) return 1;
+    double held = (none - bytes / device->l2_bytes) / (none - all);
+    return 1 + fmin(fmax(held, 0), 1) * (device->l2_speed - 1);
+}
+
 double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 {
-    return bytes > 0 ? device->launch_s + memory_seconds(device, bytes) : 0;
+    if (!(bytes > 0)) return 0;
+    return device->launch_s + memory_seconds(device, bytes) / cache_speed(device, bytes);
 }
 
 /* ---- matrix products --------------------------------------------------------------------------------------------- */
@@ -39,6 +49,12 @@ double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 static const dit_cost_tile tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
                                       {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
 enum { TILE_COUNT = sizeof tiles / sizeof tiles[0] };
+
+double dit_cost_fill_k(const dit_cost_device *device, bool overlaps)
+{
+    double k = device->element_bytes * device->peak_flops_per_s / (2 * device->bandwidth_bytes_per_s);
+    return overlaps ? k / 2 : k;
+}
 
 static double tiled_seconds(const dit_cost_device *device, const dit_cost_tile *tile, int64_t rows, int64_t n,
                             int64_t k)

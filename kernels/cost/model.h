@@ -7,6 +7,7 @@
 #ifndef DIT_KERNELS_COST_MODEL_H
 #define DIT_KERNELS_COST_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -50,10 +51,11 @@ typedef struct {
     int element_bytes;            /* of activations and weights                                                     */
     double peak_flops_per_s;      /* of matrix products of that type, dense                                         */
     double bandwidth_bytes_per_s; /* of device memory                                                               */
+    double l2_bytes, l2_speed;    /* the last cache, and its speed in that of device memory; 0 or at most 1: none   */
     double processors;            /* streaming multiprocessors; beside communication also a fraction of one         */
     double launch_s;              /* from one kernel's end to the next one's first result, both queued              */
     double gemm_ceiling;          /* of the peak, in (0, 1]: the best that a matrix product of any shape gets       */
-    double gemm_fill_k;           /* a tile's start and end take as long as so many steps of k                      */
+    double gemm_fill_k;           /* writing a tile takes as long as so many steps of k: dit_cost_fill_k              */
     int tiles;                    /* 0: the tiles of GPU libraries                                                  */
     dit_cost_tile tile[DIT_COST_TILES];
     double attention_scale;    /* times all rates of the tables: 1, or what a fit says                           */
@@ -66,10 +68,15 @@ typedef struct {
     dit_cost_curve bandwidth_fraction; /* the share of bandwidth_bytes_per_s that a kernel of so many bytes reaches   */
 } dit_cost_device;
 
-/* Returns the seconds of a kernel that moves bytes: launch + bytes / (bandwidth * fraction(bytes)). Source: the memory
- * efficiency curves of Calculon (Isaev et al., SC23; arXiv:2205.05198 has its data), where efficiency is a function of
- * the bytes of the operation. */
+/* Returns the seconds of a kernel that moves bytes: launch + bytes / (bandwidth * fraction(bytes) * cache(bytes)).
+ * Source: the memory efficiency curves of Calculon (Isaev et al., SC23; arXiv:2205.05198 has its data), where efficiency
+ * is a function of the bytes of the operation. `cache` is l2_speed where the bytes fit 0.7 of the last cache, so that
+ * the kernel before has left them there, 1 from 1.4 of it on, and linear between. */
 double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes);
+/* Returns how many steps of k take as long as a processor needs to write an output tile with its share of the memory's
+ * bandwidth: element_bytes / 2 * peak / bandwidth, whatever the tile. It computes nothing meanwhile; kernels that
+ * overlap writing with the next tile (Hopper's persistent ones) hide half of it. */
+double dit_cost_fill_k(const dit_cost_device *device, bool overlaps);
 
 /* Returns the seconds of [rows, k] times [k, n]: launch + max(compute, memory). Compute is that of the fastest of a few
  * output tiles, as libraries choose:

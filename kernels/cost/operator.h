@@ -80,7 +80,8 @@ typedef struct {
     double synchronise_s;             /* from the device's end until the host goes on                                */
     double conv_efficiency;           /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
     double communication_processors;  /* how many processors a collective's kernel holds                          */
-    bool kernels_before_messages;     /* a kernel that follows an exchange with neighbours gets the processors first */
+    double kernels_before_messages;   /* how often, of 1, a kernel that follows an exchange with neighbours gets the
+                                         processors before the exchange: both wait for one event                   */
     dit_habits habits;                /* where it runs a method differently from this engine                         */
     bool packed_linear;               /* matrices that the engine packs together are one product                     */
     char census[DIT_COST_PATH];       /* folder of kernels/cost/census.h; "": the parts below say all              */

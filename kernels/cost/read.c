@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "kernels/cost/accelerator.h"
+#include "kernels/cost/collective.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,6 +202,7 @@ static dit_status take_facts(const dit_json *doc, const dit_accelerator *facts, 
     out->memory_bytes = facts->memory_bytes;
     out->processors = facts->streaming_multiprocessors;
     out->bandwidth_bytes_per_s = facts->memory_bandwidth_bytes_per_s;
+    out->l2_bytes = (double)facts->l2_bytes;
     return DIT_OK;
 }
 
@@ -246,21 +248,35 @@ static dit_status read_together(const dit_json *doc, const cJSON *cost, dit_cost
 
 static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
 {
-    static const char *const keys[] = {
-        "gemm_ceiling",     "gemm_fill_k",        "attention",  "attention_scale", "exponentials_per_s",
-        "head_granularity", "bandwidth_fraction", "gemm_tiles", "attention_tile",  "together",
-        "bandwidth_scale",  "launch_s",           "evidence",   "source",          NULL};
+    static const char *const keys[] = {"gemm_ceiling",
+                                       "gemm_fill_k",
+                                       "attention",
+                                       "attention_scale",
+                                       "exponentials_per_s",
+                                       "head_granularity",
+                                       "bandwidth_fraction",
+                                       "gemm_tiles",
+                                       "attention_tile",
+                                       "together",
+                                       "bandwidth_scale",
+                                       "l2_speed",
+                                       "launch_s",
+                                       "evidence",
+                                       "source",
+                                       NULL};
     double bandwidth_scale = 1;
     out->attention_scale = 1;
     out->head_granularity = 32;
     DIT_TRY(dit_json_only_keys(doc, cost, "/cost", keys));
     DIT_TRY(require_number(doc, cost, "/cost", "gemm_ceiling", 1e-3, 1, &out->gemm_ceiling));
+    out->gemm_fill_k = dit_cost_fill_k(out, dit_cost_generation_of(out->architecture) >= DIT_COST_HOPPER);
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "gemm_fill_k", 0, 1e6, &out->gemm_fill_k));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "attention_scale", 1e-3, 1e3, &out->attention_scale));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "exponentials_per_s", 1e6, 1e18, &out->exponentials_per_s));
     DIT_TRY(dit_json_optional_int(doc, cost, "/cost", "head_granularity", 1, 1024, &out->head_granularity));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "bandwidth_scale", 1e-3, 1e3, &bandwidth_scale));
     out->bandwidth_bytes_per_s *= bandwidth_scale;
+    DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "l2_speed", 1, 100, &out->l2_speed));
     DIT_TRY(require_number(doc, cost, "/cost", "launch_s", 0, 1, &out->launch_s));
     DIT_TRY(read_tiles(doc, cost, out));
     DIT_TRY(read_together(doc, cost, &out->together));
@@ -404,7 +420,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
     DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
     DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
-    DIT_TRY(dit_json_optional_bool(doc, root, "", "kernels_before_messages", &out->kernels_before_messages));
+    DIT_TRY(dit_json_optional_number(doc, root, "", "kernels_before_messages", 0, 1, &out->kernels_before_messages));
     DIT_TRY(dit_habits_read(doc, root, "", &out->habits));
     out->conv_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, root, "", "conv_efficiency", 1e-3, 1, &out->conv_efficiency));

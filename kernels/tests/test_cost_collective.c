@@ -136,6 +136,53 @@ static void many_peers_at_once_have_less_each_for_every_doubling(void **state)
     assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e9).bandwidth_factor, 0.81, 1e-12);
 }
 
+/* Half for each doubling up to three peers, a quarter after: by hand, with three and with seven. */
+static void few_peers_may_lose_otherwise_than_many(void **state)
+{
+    dit_cost_group g = group_of(DIT_COST_PCIE, 16e9, 4, 1);
+    (void)state;
+    g.inside_many_peers_efficiency = 0.25;
+    g.inside_few_peers_efficiency = 0.5;
+    dit_cost_exchange e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 3e9);
+    assert_close(e.ends_s - e.latency_s, 3e9 / (16e9 / 3), 1e-12); /* 0.5^log2(3) = 1/3 */
+    g.ranks = 8;
+    e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e9);
+    assert_close(e.ends_s - e.latency_s, 7e9 / (16e9 / 3 * 9 / 49), 1e-9); /* 0.25^log2(7/3) = (3/7)^2 */
+    g.ranks = 3;
+    e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 2e9);
+    assert_close(e.ends_s - e.latency_s, 2e9 / (16e9 / sqrt(3)), 1e-12);
+    g.ranks = 2;
+    assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e9).ends_s, 0, 0);
+    g.inside_few_peers_efficiency = 0; /* off: one exponent for all */
+    g.ranks = 4;
+    e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 3e9);
+    assert_close(e.ends_s - e.latency_s, 3e9 / (16e9 / 9), 1e-9);
+}
+
+/* Sockets of 1 GB/s: a message has one, a gather two, and a sum goes around like it. */
+static void collectives_have_two_channels_between_nodes(void **state)
+{
+    dit_cost_group g = group_of(DIT_COST_PCIE, 15e9, 16, 2);
+    (void)state;
+    g.network_bandwidth_bytes_per_s = g.ring_bandwidth_bytes_per_s = 1e9;
+    double alone = dit_cost_exchange_of(&g, DIT_COST_ALL_GATHER, 1e10).bandwidth_factor;
+    assert_close(alone, 1, 0);
+    assert_int_equal(dit_cost_exchange_of(&g, DIT_COST_ALL_REDUCE, 1e10).algorithm, DIT_COST_TREE);
+    g.network_collective_times = 2;
+    g.network_rings_only = true;
+    dit_cost_exchange e = dit_cost_exchange_of(&g, DIT_COST_ALL_GATHER, 1e10);
+    assert_close(e.bandwidth_factor, 2, 0);
+    assert_close(e.seconds - e.latency_s, 1e10 * 15 / 16 / 2e9, 1e-12);
+    e = dit_cost_exchange_of(&g, DIT_COST_ALL_REDUCE, 1e10);
+    assert_int_equal(e.algorithm, DIT_COST_RING);
+    assert_close(e.seconds - e.latency_s, 1e10 * 30 / 16 / 2e9, 1e-12);
+    assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, 1e10).bandwidth_factor, 1, 0);
+    assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 1e10).bandwidth_factor, 1, 0);
+    g.nodes = 1; /* inside a node none of it matters */
+    g.ranks = 8;
+    assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_GATHER, 1e10).bandwidth_factor, 15, 1e-12);
+}
+
 /* NCCL 2.18: 32 channels, halved until no channel has more than four messages of an all-to-all. */
 static void a_message_among_eight_has_half_of_the_channels(void **state)
 {
@@ -372,6 +419,8 @@ int main(void)
         cmocka_unit_test(switches_add_up_from_hopper_on),
         cmocka_unit_test(simulated_messages_take_the_librarys_time),
         cmocka_unit_test(many_peers_at_once_have_less_each_for_every_doubling),
+        cmocka_unit_test(few_peers_may_lose_otherwise_than_many),
+        cmocka_unit_test(collectives_have_two_channels_between_nodes),
         cmocka_unit_test(a_message_among_eight_has_half_of_the_channels),
         cmocka_unit_test(generations_are_read_from_the_architecture),
         cmocka_unit_test(measured_collectives_are_met_within_the_bounds_of_their_curves),

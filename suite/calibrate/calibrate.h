@@ -7,19 +7,7 @@
 #ifndef DIT_SUITE_CALIBRATE_CALIBRATE_H
 #define DIT_SUITE_CALIBRATE_CALIBRATE_H
 
-#include "suite/calibrate/calibration_plan.h"
-#include "suite/simulate/simulate.h"
-
-typedef struct {
-    const char *plan;  /* file; NULL: workloads/calibrations/published.json                                   */
-    const char *stage; /* this one alone; what other stages fit is as `base` has it. NULL: all                */
-    const char *base;  /* a calibration; NULL: the default one. Read for `stage` only                         */
-    suite_simulate_params simulate;
-    int at_once; /* simulations; 0: as many as there are cores */
-    /* After each round of each stage (from 0: the priors), with what is least; may be NULL. */
-    void (*tell)(void *context, const char *stage, int round, double objective);
-    void *context;
-} suite_calibrate_params;
+#include "suite/calibrate/calibrate_run.h"
 
 /* Builds, without simulating anything, what would be fitted on which points: {"plan", "hash", "stages": [{"name",
  * "why", "parameters": [{"of", "name", "key", "prior", "least", "most", "prior_deviation"}], "points": [{"file",

@@ -449,6 +449,7 @@ static dit_status build_device_platform(const suite_core_fit *fit, cJSON *root)
     cJSON *cluster = object_in(&w, root, "cluster");
     dit_json_put_string(&w, cluster, "accelerator", "local-gpu");
     dit_json_put_int(&w, cluster, "nodes", 1);
+    dit_json_put_int(&w, cluster, "host_scale", 1); /* the profile is of this host */
     cJSON *node = object_in(&w, cluster, "node"), *unknown;
     dit_json_put_int(&w, node, "devices", fit->cores);
     dit_json_put_string(&w, node, "topology", "switch");

@@ -28,6 +28,45 @@ static dit_status require_number(const dit_json *doc, const cJSON *object, const
     return dit_json_optional_number(doc, object, pointer, key, least, most, out);
 }
 
+/* Bounds of a value: its own, else those that the plan has for all values of its key. */
+static dit_status read_bounds(const plan_reader *reader, const cJSON *object, const char *pointer,
+                              suite_planned_value *out)
+{
+    const char *key = suite_calibrated_key_name(out->what.key), *names[] = {"least", "most"};
+    const cJSON *common = dit_json_member(dit_json_member(reader->doc->root, "bounds"), key);
+    double least, most, *to[] = {&out->range.least, &out->range.most};
+    suite_calibrated_key_range(out->what.key, &least, &most);
+    for (int i = 0; i < 2; i++) {
+        bool own = dit_json_member(object, names[i]) || !common;
+        DIT_TRY(require_number(reader->doc, own ? object : common, pointer, names[i], least, most, to[i]));
+    }
+    return DIT_OK;
+}
+
+/* Checks the bounds of all values of a key, each with the reason why nothing lies beyond them. */
+static dit_status check_bounds(const dit_json *doc)
+{
+    static const char *const keys[] = {"least", "most", "why", NULL};
+    const cJSON *bounds = NULL, *one;
+    const char *why;
+    char at[256];
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "bounds", &bounds));
+    cJSON_ArrayForEach(one, bounds)
+    {
+        suite_calibrated_key key;
+        double least, most, number;
+        dit_json_pointer_join(at, sizeof at, "/bounds", one->string);
+        if (!cJSON_IsObject(one)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(suite_only_keys(doc, one, at, keys));
+        DIT_TRY(suite_calibrated_key_find(doc, at, one->string, &key));
+        suite_calibrated_key_range(key, &least, &most);
+        DIT_TRY(require_number(doc, one, at, "least", least, most, &number));
+        DIT_TRY(require_number(doc, one, at, "most", least, most, &number));
+        DIT_TRY(dit_json_require_string(doc, one, at, "why", &why));
+    }
+    return DIT_OK;
+}
+
 static dit_status check_value(const plan_reader *reader, const char *pointer, const suite_planned_value *value)
 {
     const suite_fit_value *range = &value->range;
@@ -50,14 +89,11 @@ static dit_status read_value(const plan_reader *reader, const cJSON *object, con
                              suite_planned_value *out)
 {
     static const char *const keys[] = {"of", "name", "key", "least", "most", "prior_deviation", "start", NULL};
-    double least, most;
     DIT_TRY(suite_calibrated_read(reader->doc, object, pointer, &out->what));
     DIT_TRY(suite_only_keys(reader->doc, object, pointer, keys));
-    suite_calibrated_key_range(out->what.key, &least, &most);
     DIT_TRY(suite_calibrated_prior(out->what.key, out->what.name, &out->what.value));
     out->range.prior = out->what.value;
-    DIT_TRY(require_number(reader->doc, object, pointer, "least", least, most, &out->range.least));
-    DIT_TRY(require_number(reader->doc, object, pointer, "most", least, most, &out->range.most));
+    DIT_TRY(read_bounds(reader, object, pointer, out));
     DIT_TRY(require_number(reader->doc, object, pointer, "prior_deviation", 1e-3, 10, &out->range.deviation));
     DIT_TRY(dit_json_optional_number(reader->doc, object, pointer, "start", out->range.least, out->range.most,
                                      &out->range.start));
@@ -240,7 +276,8 @@ static dit_status read_stages(plan_reader *reader)
 
 static dit_status read_plan(suite_calibration_plan *plan)
 {
-    static const char *const keys[] = {"schema", "name", "title", "deviation", "huber", "rounds", "stages", NULL};
+    static const char *const keys[] = {"schema", "name",   "title",  "deviation", "huber",
+                                       "rounds", "bounds", "stages", NULL};
     static const char schema[] = "ditbench.calibration_plan/1";
     const dit_json *doc = &plan->source;
     plan_reader reader = {.doc = doc, .plan = plan};
@@ -258,6 +295,7 @@ static dit_status read_plan(suite_calibration_plan *plan)
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "huber", 1e-3, 1e3, &plan->huber));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "rounds", 1, 1000, &rounds));
     plan->rounds = (int)rounds;
+    DIT_TRY(check_bounds(doc));
     dit_hash(doc->text, doc->length, plan->hash);
     DIT_TRY(suite_published_names_load(NULL, &plan->names));
     DIT_TRY(suite_contradictions_read(&plan->contradictions));

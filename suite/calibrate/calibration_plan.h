@@ -29,6 +29,7 @@ typedef struct {
     int value_count;
     suite_planned_point *points;
     int point_count;
+    suite_fit_interval intervals[SUITE_FIT_VALUES]; /* that a fit has found; zeroed before */
 } suite_planned_stage;
 
 /* A file of results/published from which points come. */

@@ -42,6 +42,18 @@ typedef struct {
  * number, DIT_ERR_MEMORY, and what `evaluate` returns. */
 dit_status suite_fit_run(const suite_fit *fit, double *values, double *objective);
 
+/* Where the profile likelihood of a value falls to what 90 of 100 repetitions would still show, or a bound. */
+typedef struct {
+    double low, high;
+} suite_fit_interval;
+
+/* Finds the interval of each value around `values`, which suite_fit_run has found: as far as the value may go, all
+ * others fitted anew, until the objective is 2.706 above its least (chi squared, one degree of freedom). Predictions
+ * are taken as straight lines in the logarithms: of the other values by forward differences, of the value itself to
+ * what is predicted at the end that such a line gives. That takes 3 value_count + 1 evaluations.
+ * Errors: as above. Source: Venzon and Moolgavkar, Applied Statistics 37 (1988). */
+dit_status suite_fit_intervals(const suite_fit *fit, const double *values, suite_fit_interval *out);
+
 /* Returns `value` rounded to so many significant decimal digits, as printf would print it. */
 double suite_fit_round(double value, int digits);
 

@@ -65,8 +65,9 @@ static dit_status link_prior(suite_calibrated_key key, const char *name, double 
 {
     suite_link_class link_class;
     DIT_TRY(suite_link_class_load(name, &link_class));
-    *out = key == SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY ? link_class.bandwidth_efficiency
-                                                        : link_class.many_peers_efficiency;
+    *out = key == SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY   ? link_class.bandwidth_efficiency
+           : key == SUITE_CALIBRATED_FEW_PEERS_EFFICIENCY ? link_class.few_peers_efficiency
+                                                          : link_class.many_peers_efficiency;
     return DIT_OK;
 }
 
@@ -128,6 +129,17 @@ static dit_status take_key(const dit_json *doc, const char *at, suite_calibrated
     return dit_json_fail_word(doc, at, "key", word, words);
 }
 
+dit_status suite_calibrated_key_find(const dit_json *doc, const char *at, const char *word, suite_calibrated_key *out)
+{
+    const char *words[SUITE_CALIBRATED_COUNT + 1] = {0};
+    for (int key = 0; key < SUITE_CALIBRATED_COUNT; key++) {
+        words[key] = keys[key].key;
+        *out = (suite_calibrated_key)key;
+        if (strcmp(word, keys[key].key) == 0) return DIT_OK;
+    }
+    return dit_json_fail_word(doc, at, "key", word, words);
+}
+
 static dit_status copy_text(const dit_json *doc, const char *at, const char *text, size_t size, char *out)
 {
     if (strlen(text) >= size)
@@ -167,7 +179,8 @@ dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const
 
 static dit_status read_value(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibration *out)
 {
-    static const char *const members[] = {"of", "name", "key", "value", "prior", "deviation", "stage", NULL};
+    static const char *const members[] = {"of",        "name",     "key",   "value", "prior",
+                                          "deviation", "interval", "bound", "stage", NULL};
     suite_calibrated one = {0};
     DIT_TRY(suite_calibrated_read(doc, object, pointer, &one));
     DIT_TRY(suite_only_keys(doc, object, pointer, members));
@@ -379,13 +392,23 @@ static void overlay_link(const suite_calibration *calibration, suite_link *link)
         link->bandwidth_bytes_per_s *= value->value / own->bandwidth_efficiency;
         own->bandwidth_efficiency = value->value;
     }
+    bool alike = own->few_peers_efficiency == own->many_peers_efficiency;
     value = suite_calibration_find(calibration, SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, own->name);
     if (value) own->many_peers_efficiency = value->value;
+    if (value && alike) own->few_peers_efficiency = value->value;
+    value = suite_calibration_find(calibration, SUITE_CALIBRATED_FEW_PEERS_EFFICIENCY, own->name);
+    if (value) own->few_peers_efficiency = value->value;
+}
+
+bool suite_calibration_knows_host(const suite_calibration *calibration, const suite_cluster *cluster)
+{
+    return cluster->knows_host || cluster->topology == SUITE_TOPOLOGY_CORES ||
+           suite_calibration_find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->host);
 }
 
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster)
 {
-    const suite_calibrated *host = suite_calibration_find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->name);
+    const suite_calibrated *host = suite_calibration_find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->host);
     if (host) cluster->host_scale = host->value;
     for (int i = 0; i < cluster->link_count; i++) overlay_link(calibration, &cluster->links[i]);
     if (cluster->nodes > 1) overlay_link(calibration, &cluster->fabric);

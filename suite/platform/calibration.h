@@ -26,9 +26,11 @@ const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", 
     X(BANDWIDTH_SCALE, ACCELERATOR, "bandwidth_scale", 1e-3, 1e3)                                                      \
     X(BANDWIDTH_EFFICIENCY, LINK, "bandwidth_efficiency", 1e-3, 10)                                                    \
     X(MANY_PEERS_EFFICIENCY, LINK, "many_peers_efficiency", 1e-3, 10)                                                  \
+    X(FEW_PEERS_EFFICIENCY, LINK, "few_peers_efficiency", 1e-3, 10)                                                    \
     X(DISPATCH_S, PROFILE, "dispatch_s", 0, 1)                                                                         \
     X(COLLECTIVE_DISPATCH_S, PROFILE, "collective_dispatch_s", 0, 1)                                                   \
     X(CONV_EFFICIENCY, PROFILE, "conv_efficiency", 1e-3, 1)                                                            \
+    X(KERNELS_BEFORE_MESSAGES, PROFILE, "kernels_before_messages", 0, 1)                                               \
     X(HOST_SCALE, PLATFORM, "host_scale", 0.01, 100)
 
 typedef enum {
@@ -41,6 +43,9 @@ typedef enum {
 suite_calibrated_of suite_calibrated_key_of(suite_calibrated_key key);
 const char *suite_calibrated_key_name(suite_calibrated_key key);
 void suite_calibrated_key_range(suite_calibrated_key key, double *least, double *most);
+/* Finds the key of that name, whatever has it; `at` is the place of the word in `doc`. Errors: DIT_ERR_JSON_VALUE with
+ * the nearest name. */
+dit_status suite_calibrated_key_find(const dit_json *doc, const char *at, const char *word, suite_calibrated_key *out);
 
 /* One value, for the accelerator, class of links, profile or platform of that name. */
 typedef struct {
@@ -93,6 +98,9 @@ dit_status suite_calibration_accelerator(const suite_calibration *calibration, c
  * Errors: DIT_ERR_MEMORY; DIT_ERR_JSON_* with place where "like" has other keys than can be fitted, or names no
  * profile. */
 dit_status suite_calibration_profile(const suite_calibration *calibration, dit_json *profile);
+/* Says whether host_scale was fitted of a cluster's hosts, or its file states it, or devices are the host's own cores.
+ * Where not, times that the host decides are guesses. */
+bool suite_calibration_knows_host(const suite_calibration *calibration, const suite_cluster *cluster);
 /* Changes links, fabric and host of a cluster that has been loaded. */
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster);
 

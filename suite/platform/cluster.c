@@ -363,10 +363,10 @@ static dit_status read_fabric(const cluster_reader *reader)
 
 static dit_status read_members(const cluster_reader *reader)
 {
-    static const char *const keys[] = {"accelerator", "nodes", "node", "fabric_link", "host_scale", NULL};
+    static const char *const keys[] = {"accelerator", "nodes", "node", "fabric_link", "host_scale", "host_like", NULL};
     static const char *const facts[] = {NULL};
     suite_cluster *cluster = reader->cluster;
-    const char *name, *accelerator;
+    const char *name, *accelerator, *host;
     int64_t nodes;
     DIT_TRY(suite_evidence_sources(reader->doc, reader->doc->root, ""));
     DIT_TRY(suite_evidence_check(reader->doc, reader->object, "/cluster", keys, facts));
@@ -377,6 +377,10 @@ static dit_status read_members(const cluster_reader *reader)
     cluster->host_scale = 1;
     DIT_TRY(dit_json_optional_number(reader->doc, reader->object, "/cluster", "host_scale", 0.01, 100,
                                      &cluster->host_scale));
+    cluster->knows_host = dit_json_member(reader->object, "host_scale");
+    host = name;
+    DIT_TRY(dit_json_optional_string(reader->doc, reader->object, "/cluster", "host_like", &host));
+    snprintf(cluster->host, sizeof cluster->host, "%s", host);
     snprintf(cluster->accelerator, sizeof cluster->accelerator, "%s", accelerator);
     cluster->nodes = (int)nodes;
     DIT_TRY(read_node(reader));

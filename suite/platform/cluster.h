@@ -50,6 +50,9 @@ typedef struct {
     double bandwidth_efficiency;  /* fitted; the simulated link has bandwidth times this                */
     double many_peers_efficiency; /* fitted; of a rank's bandwidth for every doubling of the peers that it exchanges
                                      with at once: not in the links, but of the collective library      */
+    double few_peers_efficiency;  /* fitted; the same up to three peers; as many_peers_efficiency unless stated */
+    double channels;              /* of a collective; a message has one. 1: none of this matters        */
+    bool trees;                   /* whether sums go over trees                                         */
 } suite_link_class;
 
 /* Reads one class of workloads/links/links.json. Errors: DIT_ERR_NOT_FOUND naming the nearest class, DIT_ERR_JSON_*. */
@@ -81,7 +84,9 @@ typedef enum {
 
 typedef struct {
     char name[64], accelerator[64];
+    char host[64];      /* the platform that has the same hosts, whose fitted host_scale holds here; else `name` */
     double host_scale;  /* of what a software profile says that the host's work costs */
+    bool knows_host;    /* the file states host_scale: it was measured */
     int nodes, devices; /* devices: of one node */
     int ranks;          /* at most; more than nodes * devices of cores only */
     suite_topology topology;

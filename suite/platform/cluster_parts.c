@@ -35,6 +35,7 @@ static dit_status read_accelerator(suite_accelerator *out)
                                        "memory_bandwidth_bytes_per_s",
                                        "peak_flops_per_s",
                                        "streaming_multiprocessors",
+                                       "l2_bytes",
                                        "power_w",
                                        "nvlink_bytes_per_s",
                                        "infinity_fabric_bytes_per_s",
@@ -106,7 +107,8 @@ static dit_status read_bandwidth(const dit_json *doc, const cJSON *object, const
 
 static dit_status read_fitted(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)
 {
-    static const char *const keys[] = {"bandwidth_efficiency", "many_peers_efficiency", "evidence", "source", NULL};
+    static const char *const keys[] = {
+        "bandwidth_efficiency", "many_peers_efficiency", "few_peers_efficiency", "evidence", "source", NULL};
     static const char *const evidences[] = {"assumed", "published", "measured", "fitted", NULL};
     const cJSON *fitted;
     const char *evidence;
@@ -117,6 +119,8 @@ static dit_status read_fitted(const dit_json *doc, const cJSON *object, const ch
     out->bandwidth_efficiency = out->many_peers_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[0], 1e-3, 10, &out->bandwidth_efficiency));
     DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[1], 1e-3, 10, &out->many_peers_efficiency));
+    out->few_peers_efficiency = out->many_peers_efficiency;
+    DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[2], 1e-3, 10, &out->few_peers_efficiency));
     DIT_TRY(dit_json_require_string(doc, fitted, inside, "evidence", &evidence));
     for (int i = 0; evidences[i]; i++)
         if (strcmp(evidence, evidences[i]) == 0) return DIT_OK;
@@ -126,8 +130,9 @@ static dit_status read_fitted(const dit_json *doc, const cJSON *object, const ch
 
 static dit_status read_class(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)
 {
-    static const char *const keys[] = {
-        "title", "kind", "sharing", "bandwidth_bytes_per_s", "latency_s", "note", "fitted", "measured", "source", NULL};
+    static const char *const keys[] = {"title",     "kind",     "sharing", "bandwidth_bytes_per_s",
+                                       "latency_s", "channels", "trees",   "note",
+                                       "fitted",    "measured", "source",  NULL};
     static const char *const facts[] = {"bandwidth_bytes_per_s", "latency_s", NULL};
     const char *title, *kind;
     DIT_TRY(suite_evidence_check(doc, object, pointer, keys, facts));
@@ -140,6 +145,10 @@ static dit_status read_class(const dit_json *doc, const cJSON *object, const cha
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "a link without bandwidth cannot be simulated");
     DIT_TRY(read_bandwidth(doc, object, pointer, &out->bandwidth_bytes_per_s));
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "latency_s", 0, 10, &out->latency_s));
+    out->channels = 1;
+    out->trees = true;
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "channels", 1, 1024, &out->channels));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "trees", &out->trees));
     DIT_TRY(read_sharing(doc, object, pointer, &out->sharing));
     return read_fitted(doc, object, pointer, out);
 }

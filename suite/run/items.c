@@ -326,6 +326,31 @@ static bool is_needless(const suite_run_state *run, int index)
            suite_precision_is_enough(&run->precision, &run->schedule.items[index]);
 }
 
+/* Whether the case is the first on a simulated platform of whose host nothing was fitted. */
+static bool has_unknown_host(const suite_run_state *run, int index, const char *platform)
+{
+    suite_cluster cluster = {0};
+    if (!run->schedule.cases[index].is_simulated) return false;
+    for (int i = 0; i < index; i++)
+        if (strcmp(dit_json_text_or(run->schedule.cases[i].tags, "platform", ""), platform) == 0) return false;
+    bool known =
+        suite_cluster_load(platform, &cluster) != DIT_OK || suite_calibration_knows_host(&run->calibration, &cluster);
+    dit_error_clear();
+    suite_cluster_release(&cluster);
+    return !known;
+}
+
+static void name_unknown_hosts(const suite_run_state *run, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < run->schedule.case_count && used < size; i++) {
+        const char *platform = dit_json_text_or(run->schedule.cases[i].tags, "platform", "");
+        if (has_unknown_host(run, i, platform))
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", platform);
+    }
+}
+
 void suite_run_fill_summary(suite_run_state *run)
 {
     const char *name = dit_json_text_or(run->schedule.workload, "name", NULL);
@@ -346,6 +371,7 @@ void suite_run_fill_summary(suite_run_state *run)
     }
     summary->complete = done + needless == run->schedule.item_count;
     summary->needless = needless;
+    name_unknown_hosts(run, summary->unknown_hosts, sizeof summary->unknown_hosts);
     summary->signal_number = run->signals->received;
 }
 

@@ -39,9 +39,10 @@ typedef struct {
     int unsteady;                  /* of the ok ones, results of a machine that did not hold still            */
     int verdicts;                  /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
-    bool stays_behind; /* nothing could be run, so it did not become `latest`                */
-    double wall_s;     /* how long this call ran cases                                       */
-    int signal_number; /* what stopped it, 0 for nothing                                     */
+    char unknown_hosts[160]; /* simulated platforms of whose host nothing was fitted: "8xh200-sxm, 2xp5" */
+    bool stays_behind;       /* nothing could be run, so it did not become `latest`                */
+    double wall_s;           /* how long this call ran cases                                       */
+    int signal_number;       /* what stopped it, 0 for nothing                                     */
 } suite_run_summary;
 
 #endif

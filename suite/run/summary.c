@@ -101,6 +101,8 @@ void suite_run_summary_print(const suite_run_summary *summary, bool quiet)
     bool ran = summary->counts[DIT_OUTCOME_SKIPPED] < summary->planned;
     print_counts(summary);
     if (!quiet && ran) print_results(summary);
+    if (!quiet && summary->unknown_hosts[0])
+        printf("nothing was fitted of the host of %s: times that it decides are guesses\n", summary->unknown_hosts);
     name_session(&summary->session, name, sizeof name);
     printf("session %s\n", summary->session.dir);
     if (summary->stays_behind) printf("nothing was run: `latest` stays the session that it was\n");

@@ -9,7 +9,8 @@
 int suite_run_exit_code(const suite_run_summary *summaries, int count);
 /* Adds {"session","path","workload","planned","done","ok",...,"complete","resume"?} to a list. */
 void suite_run_summary_put(dit_json_writer *w, cJSON *list, const suite_run_summary *summary);
-/* Prints for people, on stdout: counts; the fastest case of each model and size; the session's path ("session PATH")
+/* Prints for people, on stdout: counts; the fastest case of each model and size; simulated
+ * platforms of whose host nothing was fitted; the session's path ("session PATH")
  * and the next commands; when unfinished the resume command on stderr. Quiet: counts and path alone. */
 void suite_run_summary_print(const suite_run_summary *summary, bool quiet);
 

@@ -110,6 +110,14 @@ done:
     return st;
 }
 
+static void add_peers_of(dit_json_writer *w, cJSON *simulation, const char *many, const char *few,
+                         const suite_link_class *own)
+{
+    dit_json_put_number(w, simulation, many, own->many_peers_efficiency);
+    if (own->few_peers_efficiency != own->many_peers_efficiency)
+        dit_json_put_number(w, simulation, few, own->few_peers_efficiency);
+}
+
 /* The class of what joins the devices of a node, staged ones' copies before their bus, and the worse of those between
  * nodes. */
 static void add_peers(dit_json_writer *w, cJSON *simulation, const suite_cluster *cluster)
@@ -117,13 +125,20 @@ static void add_peers(dit_json_writer *w, cJSON *simulation, const suite_cluster
     int first = cluster->device_link >= 0 ? cluster->device_link : 0; /* of a mesh: a pair's */
     if (cluster->staging_link >= 0) first = cluster->staging_link;
     if (cluster->link_count > first)
-        dit_json_put_number(w, simulation, "inside_many_peers_efficiency",
-                            cluster->links[first].link_class.many_peers_efficiency);
+        add_peers_of(w, simulation, "inside_many_peers_efficiency", "inside_few_peers_efficiency",
+                     &cluster->links[first].link_class);
     if (cluster->nodes <= 1) return;
-    double efficiency = cluster->links[cluster->nic_link].link_class.many_peers_efficiency;
-    if (cluster->fabric.link_class.many_peers_efficiency < efficiency)
-        efficiency = cluster->fabric.link_class.many_peers_efficiency;
-    dit_json_put_number(w, simulation, "network_many_peers_efficiency", efficiency);
+    const suite_link_class *nic = &cluster->links[cluster->nic_link].link_class, *fabric = &cluster->fabric.link_class;
+    add_peers_of(w, simulation, "network_many_peers_efficiency", "network_few_peers_efficiency",
+                 fabric->many_peers_efficiency < nic->many_peers_efficiency ? fabric : nic);
+}
+
+/* How many times a message's bandwidth the channels of a collective get out of an adapter. */
+static double channels_times(const suite_cluster *cluster, double bandwidth)
+{
+    double flows = cluster->fabric.link_class.channels * cluster->fabric.bandwidth_bytes_per_s;
+    double adapter = cluster->links[cluster->nic_link].bandwidth_bytes_per_s, most = flows < adapter ? flows : adapter;
+    return most > bandwidth ? most / bandwidth : 1;
 }
 
 /* An adapter of one node to one of another. */
@@ -135,6 +150,9 @@ static void add_network(dit_json_writer *w, cJSON *simulation, const suite_clust
     dit_json_put_int(w, simulation, "adapters_per_node", cluster->nics);
     dit_json_put_number(w, simulation, "network_bandwidth_bytes_per_s", bandwidth);
     dit_json_put_number(w, simulation, "network_latency_s", latency_s);
+    double times = cluster->fabric.link_class.channels > 1 ? channels_times(cluster, bandwidth) : 1;
+    if (times > 1) dit_json_put_number(w, simulation, "network_collective_times", times);
+    if (!cluster->fabric.link_class.trees) dit_json_put_bool(w, simulation, "network_trees", false);
 }
 
 /* What the collective library needs to know of the links: those between the first two devices, and between nodes. */

@@ -20,8 +20,10 @@ static void plan_refused(const char *text, dit_status wanted, const char *words)
 #define WIDTH(deviation)                                                                                               \
     "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"least\":0.1,\"most\":1,\"prior_"              \
     "deviation\":" deviation "}"
-#define GEMM           WIDTH("0.2")
-#define POINTS(points) "{\"name\":\"a\",\"why\":\"w\",\"parameters\":[" GEMM "],\"points\":[" points "]}"
+#define GEMM                WIDTH("0.2")
+#define UNBOUNDED           "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"prior_deviation\":0.2}"
+#define BOUNDS(least, most) "{\"gemm_ceiling\":{\"least\":" least ",\"most\":" most ",\"why\":\"w\"}}"
+#define POINTS(points)      "{\"name\":\"a\",\"why\":\"w\",\"parameters\":[" GEMM "],\"points\":[" points "]}"
 #define STAGE(name, values, where)                                                                                     \
     "{\"name\":\"" name "\",\"why\":\"w\",\"parameters\":[" values "],\"points\":[{\"file\":\"paper_numbers.json\","   \
     "\"where\":\"" where "\"}]}"
@@ -44,6 +46,15 @@ static void a_plan_that_cannot_be_followed_is_refused(void **state)
                             "\"most\":0.2,\"prior_deviation\":0.2}",
                             ALONE) "]}",
                  DIT_ERR_JSON_VALUE, "the plan allows 0.1 to 0.2");
+    plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "]}", DIT_ERR_JSON_MISSING, "least");
+    plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":{\"gemm_ceiling\":{\"least\":0.1,\"most\":1}}}",
+                 DIT_ERR_JSON_MISSING, "why");
+    plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":{\"gemm_cieling\":{}}}", DIT_ERR_JSON_VALUE,
+                 "/bounds/gemm_cieling");
+    plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":{\"gemm_ceiling\":7}}", DIT_ERR_JSON_TYPE,
+                 "/bounds/gemm_ceiling");
+    plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":" BOUNDS("0.1", "0.2") "}", DIT_ERR_JSON_VALUE,
+                 "the plan allows 0.1 to 0.2");
     plan_refused("[]", DIT_ERR_JSON_TYPE, "expected an object");
     plan_refused(PLAN "7]}", DIT_ERR_JSON_TYPE, "/stages/0");
     plan_refused(PLAN "{\"name\":7}]}", DIT_ERR_JSON_TYPE, "/stages/0/name");
@@ -79,6 +90,20 @@ static void doubtful_points_are_never_fitted_on(void **state)
     suite_calibration_plan_release(&plan);
 }
 
+/* Bounds of all values of a key hold where a value has none of its own. */
+static void bounds_of_a_key_hold_for_its_values(void **state)
+{
+    static const char text[] = PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":" BOUNDS("0.4", "0.95") "}";
+    char path[TEST_FOLDER];
+    suite_calibration_plan plan;
+    (void)state;
+    test_file_make(path, text, strlen(text));
+    assert_int_equal(suite_calibration_plan_load(path, &plan), DIT_OK);
+    assert_true(plan.stages[0].values[0].range.least == 0.4 && plan.stages[0].values[0].range.most == 0.95);
+    suite_calibration_plan_release(&plan);
+    unlink(path);
+}
+
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static void a_changed_byte_is_named(void **state)
@@ -108,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_that_cannot_be_followed_is_refused),
+        cmocka_unit_test(bounds_of_a_key_hold_for_its_values),
         cmocka_unit_test(doubtful_points_are_never_fitted_on),
         cmocka_unit_test(a_changed_byte_is_named),
     };

@@ -20,6 +20,7 @@ lists_everything() {
 }
 shows_what_is_there() {
     "$ditbench" calibrate --show >"$work/says" && says 'gemm_ceiling' && says 'median' && says 'before' &&
+        says 'host_scale is not fitted.*8xh200-sxm' && says 'from +to' &&
         "$ditbench" calibrate --show --json | tr -d '[:space:]' >"$work/shown" &&
         tr -d '[:space:]' <"$committed" | cmp - "$work/shown"
 }
@@ -49,6 +50,37 @@ change() { # a committed value that no fit gives
 ok "a value can be changed" change
 ok "and then the check fails, naming it" fails_with 6 'parameters 0 of the stage' \
     "$ditbench" calibrate --from published --stage rtx-4090 --check --output "$work/changed.json"
+
+# A plan of one machine and three models: without the machine everything is as the data files say.
+awk '
+    /"stages"/ { print; inside = 1; next }
+    inside && /^    \{/ { stage = "" }
+    inside && /^  \]/ { inside = 0 }
+    inside { stage = stage $0 "\n" }
+    inside && /^    \}/ && stage ~ /"name": "rtx-4090"/ { sub(/,\n$/, "\n", stage); printf "%s", stage }
+    !inside' workloads/calibrations/published.json >"$work/plan.json"
+holds_out() {
+    "$ditbench" calibrate --from published --plan "$work/plan.json" --output "$work/fitted.json" -q >/dev/null &&
+        "$ditbench" calibrate --from published --plan "$work/plan.json" --holdout --calibration "$work/fitted.json" \
+            --output "$work/held.json" -q >"$work/says" && says 'without one machine: 3 points' &&
+        says 'without one model: 3 points' && says 'rtx-4090' && says 'sd3-medium'
+}
+errors_of_priors() { # of the fit, before it; each line an error
+    awk -F: '/"published"/ { published = $2 + 0 } /"before"/ && !/\{/ { printf "%.4f\n", ($2 + 0) / published - 1 }' "$work/fitted.json"
+}
+a_machine_left_out_has_the_priors() {
+    errors_of_priors >"$work/priors" &&
+        awk -F: '/"error"/ { printf "%.4f\n", $NF + 0 }' "$work/held.json" | head -n 3 | cmp - "$work/priors" &&
+        [ "$(wc -l <"$work/priors")" -eq 3 ]
+}
+ok "machines and models are left out, one after the other" holds_out
+ok "of a machine left out nothing is fitted" a_machine_left_out_has_the_priors
+ok "a fit of another plan cannot be held against it" fails_with 2 'no fit of the plan' \
+    "$ditbench" calibrate --from published --plan "$work/plan.json" --holdout
+ok "nothing is held out by another kind" fails_with 2 'did you mean "machine"' \
+    "$ditbench" calibrate --from published --holdout --by machin
+ok "nothing is held out of one stage" fails_with 2 'cannot be asked of one stage' \
+    "$ditbench" calibrate --from published --stage rtx-4090 --holdout
 
 predicted() {
     "$ditbench" simulate --points "$points" --filter "$one" --json "$@" | tr -d '[:blank:]' |

@@ -222,6 +222,30 @@ static void a_simulation_starts_from_fitted_values(void **state)
 }
 
 /* A host that is slower by a factor makes no time of what is none: the engine is to see it, and say so. */
+static double host_scale_of(const char *platform, const suite_calibration *calibration)
+{
+    suite_cluster cluster;
+    assert_int_equal(suite_cluster_load(platform, &cluster), DIT_OK);
+    suite_calibration_cluster(calibration, &cluster);
+    double scale = cluster.host_scale;
+    suite_cluster_release(&cluster);
+    return scale;
+}
+
+/* Two nodes of 8 x L40 are those of the platform 8xl40. */
+static void what_is_fitted_of_a_host_holds_for_platforms_with_the_same_hosts(void **state)
+{
+    suite_calibration calibration;
+    (void)state;
+    assert_int_equal(
+        take(HEAD "{\"of\":\"platform\",\"name\":\"8xl40\",\"key\":\"host_scale\",\"value\":3}]}", &calibration),
+        DIT_OK);
+    assert_true(host_scale_of("8xl40", &calibration) == 3);
+    assert_true(host_scale_of("2x8xl40", &calibration) == 3);
+    assert_true(host_scale_of("8xl20", &calibration) == 1);
+    suite_calibration_release(&calibration);
+}
+
 static void what_is_no_time_is_not_scaled(void **state)
 {
     static const char mine[] =
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(values_are_laid_over_what_bears_their_name),
         cmocka_unit_test(links_of_a_class_get_its_share),
         cmocka_unit_test(a_simulation_starts_from_fitted_values),
+        cmocka_unit_test(what_is_fitted_of_a_host_holds_for_platforms_with_the_same_hosts),
         cmocka_unit_test(what_is_no_time_is_not_scaled),
         cmocka_unit_test(a_case_is_in_the_fit_wherever_it_stands),
         cmocka_unit_test(points_of_the_committed_fit_are_still_known),

@@ -30,11 +30,16 @@ static double told(const char *platform, const suite_calibration *calibration, c
     return number;
 }
 
-static void fit_peers(suite_calibration *calibration, const char *link, double value)
+static void fit(suite_calibration *calibration, suite_calibrated_key key, const char *link, double value)
 {
-    suite_calibrated one = {.key = SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, .value = value};
+    suite_calibrated one = {.key = key, .value = value};
     snprintf(one.name, sizeof one.name, "%s", link);
     assert_int_equal(suite_calibration_set(calibration, &one), DIT_OK);
+}
+
+static void fit_peers(suite_calibration *calibration, const char *link, double value)
+{
+    fit(calibration, SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, link, value);
 }
 
 static void a_simulation_is_told_of_switches_adapters_and_fitted_links(void **state)
@@ -55,6 +60,28 @@ static void a_simulation_is_told_of_switches_adapters_and_fitted_links(void **st
     assert_fact(told("2xp5", &calibration, "network_many_peers_efficiency"), 0.5,
                 "EFA, the lesser of it and the fabric");
     assert_fact(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "PCIe");
+    suite_calibration_release(&calibration);
+}
+
+/* Two channels bring twice what one connection of 5 % of the adapter does, but no more than the adapter. */
+static void a_simulation_is_told_of_channels_and_knots(void **state)
+{
+    suite_calibration calibration = {0};
+    (void)state;
+    assert_fact(told("2x8xl40", NULL, "network_collective_times"), -1, "a connection as fast as the adapter");
+    assert_fact(told("2x8xl40", NULL, "network_trees"), 0, "sockets");
+    assert_fact(told("2xp5", NULL, "network_trees"), -1, "as ever");
+    assert_fact(told("2xp5", NULL, "network_collective_times"), -1, "as ever");
+    fit(&calibration, SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY, "tcp-connection", 0.05);
+    assert_fact(told("2x8xl40", &calibration, "network_collective_times"), 2, "two of 5 %");
+    fit(&calibration, SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY, "tcp-connection", 0.8);
+    assert_fact(told("2x8xl40", &calibration, "network_collective_times"), 1 / 0.8, "the adapter");
+    assert_fact(told("8xl40", NULL, "inside_few_peers_efficiency"), -1, "one exponent for all");
+    fit_peers(&calibration, "pcie4-x16", 0.25);
+    assert_fact(told("8xl40", &calibration, "inside_few_peers_efficiency"), -1, "one exponent for all");
+    fit(&calibration, SUITE_CALIBRATED_FEW_PEERS_EFFICIENCY, "pcie4-x16", 0.5);
+    assert_fact(told("8xl40", &calibration, "inside_few_peers_efficiency"), 0.5, "another up to three");
+    assert_fact(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "than beyond");
     suite_calibration_release(&calibration);
 }
 
@@ -168,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulation_is_told_of_switches_adapters_and_fitted_links),
+        cmocka_unit_test(a_simulation_is_told_of_channels_and_knots),
         cmocka_unit_test(text_grows_with_the_nodes_not_with_their_pairs),
         cmocka_unit_test(the_xml_of_two_devices_is_this),
         cmocka_unit_test(ranks_share_few_nodes_evenly),

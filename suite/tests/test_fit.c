@@ -137,6 +137,78 @@ static void a_search_may_start_where_something_changes(void **state)
     assert_int_equal(suite_fit_run(&fit, &found, NULL), DIT_ERR_INTERNAL);
 }
 
+/* One value, ten equal observations of weight 100: chi squared is 1000 ln(value / 3)^2, and 2.706 at exp(0.05202). A
+ * second value that does as much leaves each alone without a say. */
+static dit_status look_at_product(void *context, const double *values, int changed, double *errors)
+{
+    (void)changed;
+    const int *factors = context;
+    for (int i = 0; i < 10; i++) errors[i] = log(values[0] * (*factors > 1 ? values[1] : 1) / 3);
+    return DIT_OK;
+}
+
+static void an_interval_is_where_the_likelihood_falls(void **state)
+{
+    const suite_fit_value values[] = {VALUE(1, 0.01, 100, 1e3), VALUE(1, 0.5, 8, 1e3)};
+    suite_fit_value tight = VALUE(3, 2.9, 100, 1e3);
+    int factors = 1;
+    double found[2];
+    suite_fit_interval interval[2];
+    suite_fit fit = {.values = values,
+                     .value_count = 1,
+                     .weights = equal,
+                     .observation_count = 10,
+                     .huber = 10,
+                     .rounds = 20,
+                     .context = &factors,
+                     .evaluate = look_at_product};
+    (void)state;
+    assert_int_equal(suite_fit_run(&fit, found, NULL), DIT_OK);
+    assert_int_equal(suite_fit_intervals(&fit, found, interval), DIT_OK);
+    assert_float_equal(interval[0].low, 3 * exp(-0.05202), 1e-3);
+    assert_float_equal(interval[0].high, 3 * exp(0.05202), 1e-3);
+    fit.values = &tight; /* a bound ends it */
+    found[0] = 3;
+    assert_int_equal(suite_fit_intervals(&fit, found, interval), DIT_OK);
+    assert_float_equal(interval[0].low, 2.9, 1e-9);
+    assert_float_equal(interval[0].high, 3 * exp(0.05202), 1e-3);
+    fit.values = values;
+    fit.value_count = factors = 2; /* the first may be all that the second's bounds can mend */
+    found[0] = found[1] = sqrt(3);
+    assert_int_equal(suite_fit_intervals(&fit, found, interval), DIT_OK);
+    assert_float_equal(interval[0].low, 3 / 8.0 * exp(-0.05202), 2e-3);
+    assert_float_equal(interval[0].high, 3 / 0.5 * exp(0.05202), 2e-2);
+    assert_float_equal(interval[1].low, 0.5, 1e-9);
+    assert_float_equal(interval[1].high, 8, 1e-9);
+}
+
+/* Nothing changes up to 2, everything beyond: at 1 derivatives see nothing. Chi squared is 1000 ln(value / 2)^2 there. */
+static dit_status look_at_hidden(void *context, const double *values, int changed, double *errors)
+{
+    (void)context, (void)changed;
+    for (int i = 0; i < 10; i++) errors[i] = log(fmax(values[0], 2) / 2);
+    return DIT_OK;
+}
+
+static void an_interval_sees_what_derivatives_do_not(void **state)
+{
+    const suite_fit_value value = VALUE(1, 0.25, 32, 1e3);
+    const double found = 1;
+    suite_fit_interval interval;
+    const suite_fit fit = {.values = &value,
+                           .value_count = 1,
+                           .weights = equal,
+                           .observation_count = 10,
+                           .huber = 10,
+                           .rounds = 20,
+                           .evaluate = look_at_hidden};
+    (void)state;
+    assert_int_equal(suite_fit_intervals(&fit, &found, &interval), DIT_OK);
+    assert_float_equal(interval.low, 0.25, 1e-9);
+    /* the line from 1 to 32, where the error is ln(16): ln(high) = ln(32) 0.05202 / ln(16) */
+    assert_float_equal(interval.high, exp(log(32) * 0.05202 / log(16)), 1e-3);
+}
+
 static dit_status give_up(void *context, const double *values, int changed, double *errors)
 {
     (void)context, (void)values, (void)changed;
@@ -173,6 +245,8 @@ int main(void)
         cmocka_unit_test(a_value_stays_within_its_bounds),
         cmocka_unit_test(a_prior_that_is_believed_is_kept),
         cmocka_unit_test(a_search_may_start_where_something_changes),
+        cmocka_unit_test(an_interval_is_where_the_likelihood_falls),
+        cmocka_unit_test(an_interval_sees_what_derivatives_do_not),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(numbers_are_rounded_as_printed),
     };

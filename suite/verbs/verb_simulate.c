@@ -209,6 +209,33 @@ static void print_heading(void)
     printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
 }
 
+static bool is_new_platform(const simulate_call *call, int index)
+{
+    const char *name = call->points[index].platform;
+    if (call->results[index].skip || !name) return false;
+    for (int i = 0; i < index; i++)
+        if (!call->results[i].skip && strcmp(call->points[i].platform, name) == 0) return false;
+    return true;
+}
+
+/* Names the machines of whose host nothing was fitted. */
+static void print_unknown_hosts(const simulate_call *call)
+{
+    int told = 0;
+    for (int i = 0; i < call->count; i++) {
+        suite_cluster cluster = {0};
+        if (!is_new_platform(call, i)) continue;
+        bool known = suite_cluster_load(call->points[i].platform, &cluster) != DIT_OK ||
+                     suite_calibration_knows_host(&call->fitted, &cluster);
+        dit_error_clear();
+        if (!known)
+            printf("%s%s",
+                   told++ ? ", " : "host not fitted, so that what it decides is a guess: ", call->points[i].platform);
+        suite_cluster_release(&cluster);
+    }
+    if (told) printf("\n");
+}
+
 static void print_answer(const simulate_call *call)
 {
     int skipped = call->count - count_skipped(call, SUITE_SKIP_NONE);
@@ -222,6 +249,7 @@ static void print_answer(const simulate_call *call)
         "points are that repeat a measurement of another one (results/published/contradictions.json).\n",
         100 * DIT_AGREEMENT_APART);
     printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
+    print_unknown_hosts(call);
     printf("\nskipped: %d of %d points\n", skipped, call->count);
     print_reasons(call);
 }
