@@ -63,7 +63,8 @@ class Tally:
                 "writes": []}
         node.update(more)
         for tensor in reads:
-            node["reads"].append((key_of(tensor), dtype_of(tensor), elements_of(tensor), self.writer.get(key_of(tensor))))
+            node["reads"].append((place_of(tensor, self.writer), dtype_of(tensor), elements_of(tensor),
+                                  self.writer.get(key_of(tensor))))
         for tensor in writes:
             node["writes"].append((key_of(tensor), dtype_of(tensor), elements_of(tensor)))
             self.writer[key_of(tensor)] = len(self.nodes)
@@ -79,6 +80,12 @@ class Tally:
 
 def key_of(tensor):
     return tensor.untyped_storage()._cdata
+
+
+def place_of(tensor, writer):
+    """A tensor's memory; of a stored table, which no operator writes, the piece of it."""
+    key = key_of(tensor)
+    return key if key in writer else (key, tensor.storage_offset())
 
 
 def elements_of(tensor):
@@ -265,7 +272,8 @@ def meta(*shape, dtype=None):
 
 def flux(config, z):
     import torch
-    ids = dict(img_ids=meta(z.S, 3), txt_ids=meta(z.T, 3))
+    each = (z.B,) if version("diffusers") < "0.31" else ()  # ids were one table for each batch row
+    ids = dict(img_ids=meta(*each, z.S, 3), txt_ids=meta(*each, z.T, 3))
     if config.get("guidance_embeds"):
         ids["guidance"] = meta(z.B, dtype=torch.float32)
     return {}, dict(hidden_states=meta(z.B, z.S, config["in_channels"]),
@@ -359,6 +367,8 @@ CLASSES = {
 }
 # Their first forward moves tables to the device, where they stay: the second one is counted.
 MOVED_ONCE = {"WanTransformer3DModel"}
+# The number of operators depends on the batch: one batch row is counted, and several are charged as so many calls.
+ROW_BY_ROW = {"HunyuanVideoTransformer3DModel"}
 # Not a fact of the class: how many forwards its pipeline makes of the two branches of guidance.
 FORWARDS = {"WanTransformer3DModel": 2}  # pipeline_wan.py: noise_pred, then noise_uncond
 
@@ -374,12 +384,23 @@ def sizes_of(letters):
 
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
+class Missing(Exception):
+    """This version has no such model."""
+
+
+# What older versions do without being told.
+NEWER = {"patch_bias": True}
+
+
 def build(cls, config, change):
     import torch
     known = {k: v for k, v in config.items() if not k.startswith("_")}
     known.update(change)
     import inspect
     takes = inspect.signature(cls.__init__).parameters
+    newer = {k for k, v in known.items() if k not in takes and v is not None and v != NEWER.get(k)}
+    if newer:
+        raise Missing(f"{cls.__name__} has no {sorted(newer)}")
     known = {k: v for k, v in known.items() if k in takes}
     with torch.device("meta"):
         model = cls(**known)
@@ -667,6 +688,8 @@ def depth_keys(keys):
 def censuses_of(cls, entry, config):
     """One census for all batches, or one for one batch row and one for more."""
     sizes = sizes_of(entry[2])
+    if cls.__name__ in ROW_BY_ROW:
+        sizes = sizes[:1]
     runs = [[run(cls, entry, config, z) for z in some] for some in sizes]
 
     def counted(some, tallies, more):
@@ -674,7 +697,9 @@ def censuses_of(cls, entry, config):
         return dict(more, blocks=blocks, parts=named)
 
     try:
-        return [counted(sizes[0] + sizes[1], runs[0] + runs[1], {})]
+        if len(sizes) > 1:
+            return [counted(sizes[0] + sizes[1], runs[0] + runs[1], {})]
+        return [counted(sizes[0], runs[0], {"batch": "one"})]
     except Different:
         return [counted(some, tallies, {"batch": batch})
                 for some, tallies, batch in zip(sizes, runs, ("one", "more"))]
@@ -689,7 +714,12 @@ def census_of(class_name, models):
     out = []
     for name, config in models:
         model = {"name": name, "config": {k: v for k, v in config.items() if not k.startswith("_")}}
-        for one in censuses_of(cls, entry, config):
+        try:
+            counted = censuses_of(cls, entry, config)
+        except Missing as missing:
+            print(f"{class_name}: {name}: {missing}", file=sys.stderr)
+            continue
+        for one in counted:
             if class_name in FORWARDS:
                 one = dict({"forwards": FORWARDS[class_name]}, **one)
             same = next((other for other in out if {k: v for k, v in other.items() if k != "models"} == one), None)

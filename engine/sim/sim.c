@@ -19,7 +19,7 @@ struct dit_sim {
     dit_sim_hops hops;
     bool free_of_charge;
     struct {
-        dit_census *of[2], *at;          /* of one batch row, of more; the piece's. NULL: operators cost their parts */
+        dit_census *of[2], *at;          /* of one batch row (NULL: operators cost their parts), of more; the piece's */
         int64_t blocks[DIT_BLOCK_KINDS]; /* of the case's model                                                  */
         bool piece, attention, done;     /* in a piece, in its attention; both halves of the piece are charged   */
         dit_census_call call;
@@ -87,7 +87,7 @@ static void slow_down_the_rest(dit_sim *sim)
 
 static bool is_census(const dit_sim *sim)
 {
-    return sim->census.of[0] && sim->census.of[1];
+    return sim->census.of[0] != NULL;
 }
 
 /* In a piece that a census counts, operators are charged with it, but for attention and what is made around it. */
@@ -216,6 +216,14 @@ static void charge_half(dit_sim *sim, dit_census_half half)
     for (int i = 0; i < sim->census.calls; i++) charge_call(sim, half);
 }
 
+/* How many forwards the software makes of this rank's batch rows: one of all, one of each branch of guidance, or, where
+ * the census has none of several rows, one of each. */
+static int calls_of(const dit_sim *sim, const dit_piece *piece)
+{
+    if (piece->batch > 1 && !sim->census.of[1]) return (int)piece->batch;
+    return piece->branches > 1 ? dit_census_forwards(sim->census.of[0]) : 1;
+}
+
 static dit_census_call call_of(const dit_sim *sim, const dit_piece *piece)
 {
     dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .index = piece->block, .tensor = sim->census.tensor};
@@ -245,7 +253,7 @@ static void at_piece(void *context, const dit_piece *piece)
     }
     sim->census.done = piece->kind == DIT_PIECE_BEFORE; /* its operators are counted in the pieces behind it */
     if (sim->census.done) return;
-    sim->census.calls = piece->branches > 1 ? dit_census_forwards(sim->census.of[1]) : 1;
+    sim->census.calls = calls_of(sim, piece);
     sim->census.call = call_of(sim, piece);
     sim->census.at = sim->census.of[sim->census.call.size.batch > 1];
     charge_half(sim, DIT_CENSUS_BEFORE);

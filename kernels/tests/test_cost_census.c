@@ -179,7 +179,7 @@ static void bad_files_are_refused(void **state)
 
 /* ---- the shipped files ------------------------------------------------------------------------------------------- */
 
-/* Every file of every census is read for each of its models, for both kinds of batches. */
+/* Every file of every census is read for each of its models, for one batch row and, where it has them, for more. */
 static int read_every_model(const char *folder, const char *file)
 {
     char path[1024], class_name[256];
@@ -197,7 +197,8 @@ static int read_every_model(const char *folder, const char *file)
         for (int batched = 0; batched < 2; batched++) {
             dit_census *census;
             assert_ok(dit_census_read(folder, config, batched, &census));
-            if (!census) fail_msg("%s does not find its own %s", path, dit_json_text_or(model, "name", "?"));
+            if (!census && !batched)
+                fail_msg("%s does not find its own %s", path, dit_json_text_or(model, "name", "?"));
             dit_census_free(census);
         }
         cJSON_Delete(config);

@@ -84,11 +84,12 @@ typedef enum {
 
 typedef struct {
     char name[64], accelerator[64];
-    char host[64];      /* the platform that has the same hosts, whose fitted host_scale holds here; else `name` */
-    double host_scale;  /* of what a software profile says that the host's work costs */
-    bool knows_host;    /* the file states host_scale: it was measured */
-    int nodes, devices; /* devices: of one node */
-    int ranks;          /* at most; more than nodes * devices of cores only */
+    char host[64];     /* the platform that has the same hosts, whose fitted host_scale holds here; else `name` */
+    double host_scale; /* of what a software profile says that the host's work costs */
+    bool knows_host;   /* the file states host_scale: it was measured */
+    double pageable_copy_bytes_per_s; /* from its memory that is not locked to a device; 0: as the profile says */
+    int nodes, devices;               /* devices: of one node */
+    int ranks;                        /* at most; more than nodes * devices of cores only */
     suite_topology topology;
     int sockets, switches_per_socket; /* trees; 0 switches: devices hang at the root complex */
     bool peer_to_peer;                /* trees; else copies pass through host memory         */

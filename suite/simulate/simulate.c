@@ -73,6 +73,14 @@ static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *
     }
 }
 
+static void take_copies(dit_json_writer *w, const suite_cluster *cluster, cJSON *profile)
+{
+    static const char key[] = "pageable_copy_bytes_per_s";
+    if (!(cluster->pageable_copy_bytes_per_s > 0)) return;
+    cJSON_DeleteItemFromObjectCaseSensitive(profile, key);
+    dit_json_put_number(w, profile, key, cluster->pageable_copy_bytes_per_s);
+}
+
 /* The file is read where it is written, away from the censuses. */
 static void find_census(dit_json_writer *w, cJSON *profile)
 {
@@ -100,6 +108,7 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
     scale_host(&w, cluster, stack.root);
+    take_copies(&w, cluster, stack.root);
     find_census(&w, stack.root);
     DIT_TRY_GOTO(st, w.status, done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);

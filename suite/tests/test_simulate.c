@@ -1,5 +1,6 @@
 /* Simulations of whole cases: the same bytes again, steps that repeat, what is sent, who waits for whom. Skipped
  * without SimGrid. */
+#include "kernels/cost/read.h"
 #include "suite/tests/simulator_fixture.h"
 #include "suite/tests/workload_fixture.h"
 #include "suite/workload/load.h"
@@ -126,6 +127,33 @@ static void software_that_is_counted_takes_what_its_host_dispatches(void **state
     assert_int_equal(counted.sent_bytes, eager.sent_bytes);
 }
 
+/* Reads the profile that a simulation on the platform is given. */
+static dit_cost_profile prepared(const char *platform, const char *profile)
+{
+    char folder[TEST_FOLDER], path[TEST_FOLDER + 16];
+    dit_cost_profile out;
+    cJSON *document = cJSON_CreateObject();
+    assert_int_equal(test_folder_make(folder), 0);
+    assert_ok(suite_simulate_prepare(&params, folder, document, 1, platform, profile));
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    assert_ok(dit_cost_profile_read(path, &out));
+    test_folder_remove(folder);
+    cJSON_Delete(document);
+    return out;
+}
+
+static void a_platform_says_how_fast_its_host_is_and_copies(void **state)
+{
+    dit_cost_profile old = prepared("8xa100-sxm", "pytorch-eager-2025"),
+                     young = prepared("8xl20", "pytorch-eager-2025");
+    (void)state;
+    assert_near(old.pageable_copy_bytes_per_s, 5e9, 1);
+    assert_near(young.pageable_copy_bytes_per_s, 2e10, 1);
+    assert_int_equal(old.census[0], '/'); /* it is found from the folder of the simulation */
+    assert_near(young.view_dispatch_s / young.dispatch_s, 4.5 / 20, 1e-9);
+    assert_string_equal(prepared("8xl20", "pytorch-eager").census, "");
+}
+
 /* A first step in bands is quicker than a synchronous one, unless a synchronous forward comes before it. */
 static void only_own_software_fills_stores_anew(void **state)
 {
@@ -147,6 +175,7 @@ int main(void)
         cmocka_unit_test(blocks_and_hops_that_repeat_need_no_replay),
         cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
         cmocka_unit_test(software_that_is_counted_takes_what_its_host_dispatches),
+        cmocka_unit_test(a_platform_says_how_fast_its_host_is_and_copies),
         cmocka_unit_test(only_own_software_fills_stores_anew),
     };
     if (!has_simulator()) return DIT_EXIT_SKIPPED;
