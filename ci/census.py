@@ -402,8 +402,11 @@ def build(cls, config, change):
     if newer:
         raise Missing(f"{cls.__name__} has no {sorted(newer)}")
     known = {k: v for k, v in known.items() if k in takes}
-    with torch.device("meta"):
-        model = cls(**known)
+    try:
+        with torch.device("meta"):
+            model = cls(**known)
+    except TypeError as error:  # its constructor makes arrays of numpy from tensors
+        raise Missing(f"is not built on the meta device: {error}") from error
     model = model.to("meta")  # tables that numpy made
     keep = getattr(cls, "_keep_in_fp32_modules", None) or []
     for name, tensor in itertools.chain(model.named_parameters(), model.named_buffers()):
@@ -779,7 +782,7 @@ def main():
         if args.classes and class_name not in args.classes:
             continue
         counted = census_of(class_name, models)
-        if counted is None:
+        if not counted:
             continue
         text = dump({"schema": "ditbench.census/1", "name": name, "class": class_name, "software": SOFTWARE[name],
                      "models": counted}) + "\n"
