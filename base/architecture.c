@@ -10,10 +10,12 @@
 /* Every attention and every MLP of a stream ends in a sum over tensor ranks: a block with cross-attention has two
  * attentions and an MLP, one with joint text has an attention and an MLP for each stream, a fused one has one sum. */
 #define CROSS_BLOCK {.sums = {.image = 3}}
+/* One whose cross-attention tensor ranks may compute whole (engine/models/adaln.c). */
+#define ADALN_BLOCK {.sums = {.image = 3, .cross = 1}}
 #define JOINT_BLOCK {.sums = {.image = 2, .text = 2}}
 #define FUSED_BLOCK {.sums = {.both = 1}}
 /* A spatial block and the temporal one after it, which attends within a rank and not to the text. */
-#define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2}}
+#define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2, .cross = 1}}
 /* Norms over all heads together: three of the image's rows, one of the text's keys. */
 #define NORMED_BLOCK {.sums = {.image = 3, .norms = 3, .memory = 1}}
 
@@ -30,7 +32,7 @@ static const dit_architecture architectures[] = {
      .joint = true, .guidance_branches = 1},
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
      .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2},
-    {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
+    {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},

@@ -25,6 +25,7 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
         total.count += n;
         total.image_layers += n * run->image_layers;
         total.sums.image += n * run->sums.image;
+        total.sums.cross += n * run->sums.cross;
         total.sums.text += n * run->sums.text;
         total.sums.both += n * run->sums.both;
         total.sums.norms += n * run->sums.norms;

@@ -17,6 +17,8 @@ extern "C" {
  *   member  what is summed                                      rows                             how often
  *   ------  --------------------------------------------------  -------------------------------  -------------
  *   image   [rows, hidden]                                      a stream's image rows            every forward
+ *   cross   those of `image` after a cross-attention that       a stream's image rows            every forward
+ *           tensor ranks may compute whole (base/habits.h)
  *   text    [rows, hidden]                                      a stream's text rows             every forward
  *   both    [rows, hidden] of a joint block with one stream     all rows                         every forward
  *   norms   one number a row: a norm over all heads together    image rows                       every forward
@@ -25,7 +27,7 @@ extern "C" {
 typedef struct {
     int64_t count, image_layers;
     struct {
-        int64_t image, text, both, norms, memory;
+        int64_t image, cross, text, both, norms, memory;
     } sums;
 } dit_block_run;
 enum { DIT_MAX_BLOCK_RUNS = 64 };

@@ -5,5 +5,6 @@ dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char 
     *out = (dit_habits){0};
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "text_with_every_band", &out->text_with_every_band));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "exchange_alone", &out->exchange_alone));
-    return dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled);
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled));
+    return dit_json_optional_bool(doc, object, pointer, "cross_attention_whole", &out->cross_attention_whole);
 }

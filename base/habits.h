@@ -18,10 +18,11 @@ typedef struct {
     bool exchange_alone;       /* a ring without Ulysses also makes Ulysses' all-to-alls, each rank with itself    */
     bool stores_filled;        /* a pipeline without warm-up steps begins with the K and V that the request before
                                   left in its stores; else a synchronous forward, the fill, computes them */
+    bool cross_attention_whole; /* tensor ranks share self-attentions and MLPs; each computes cross-attention whole */
 } dit_habits;
 
 /* Their keys in a profile. */
-#define DIT_HABIT_KEYS "text_with_every_band", "exchange_alone", "stores_filled"
+#define DIT_HABIT_KEYS "text_with_every_band", "exchange_alone", "stores_filled", "cross_attention_whole"
 /* Reads those keys of `object`; what it lacks is false. Errors: DIT_ERR_JSON_TYPE. */
 dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_habits *out);
 

@@ -29,7 +29,8 @@
  * Everything else:
  *
  *   tensor   a sum of [B n, C]: a reduce-scatter and an      2 (N-1) a pass        B n C/N e
- *            all-gather
+ *            all-gather; none after a cross-attention with
+ *            cross_attention_whole (base/habits.h)
  *            a norm over all heads: a sum of squares a row   N-1 a pass            B n 8
  *            such a norm over keys of a text or image that   N-1, once             B rows 8
  *            blocks only read (cross-attention)
@@ -165,13 +166,15 @@ static void predict_calls(const dit_share *s, const dit_parallel *parallel, int6
     if (s->patch > 1) predict_patches(s, parallel, calls, batch, rows / s->segments, out);
 }
 
-static void predict_tensor(const dit_share *s, const dit_facts *facts, dit_volume_table *out)
+static void predict_tensor(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
+                           dit_volume_table *out)
 {
     dit_volume *volume = &out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
     const dit_block_run *blocks = &s->blocks;
     int64_t part = s->batch * s->hidden * s->element, row = s->batch * (int64_t)sizeof(double);
     int64_t text_rows = s->moving_rows + s->replicated_rows - s->image_rows, others = s->t - 1;
-    add_passes(volume, &s->passes, blocks->sums.image * 2 * others, s->image_rows * part);
+    int64_t image_sums = blocks->sums.image - (parallel->habits.cross_attention_whole ? blocks->sums.cross : 0);
+    add_passes(volume, &s->passes, image_sums * 2 * others, s->image_rows * part);
     add_joint_passes(volume, &s->passes, blocks->sums.both * 2 * others, s->image_rows * part, text_rows * part);
     add_passes(volume, &s->passes, blocks->sums.norms * others, s->image_rows * row);
     add(volume, s->passes.text * blocks->sums.text * 2 * others, text_rows * part);
@@ -253,7 +256,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     memset(out, 0, sizeof *out);
     predict_calls(&s, parallel, s.blocks.count, s.moving_rows, s.replicated_rows, out);
     predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, out);
-    if (s.t > 1) predict_tensor(&s, facts, out);
+    if (s.t > 1) predict_tensor(&s, parallel, facts, out);
     if (s.stages > 1) predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
     predict_gather(&s, parallel, facts, out);

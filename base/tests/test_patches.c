@@ -35,6 +35,7 @@ static void roll_blocks(dice *d, dit_facts *facts)
                              .sums = {.image = roll(d, 6), .norms = roll(d, 4)}};
         if (facts->joint) run.sums.text = roll(d, 3), run.sums.both = roll(d, 2);
         if (!facts->joint) run.sums.memory = roll(d, 2);
+        if (run.sums.image) run.sums.cross = roll(d, 2);
         assert_int_equal(dit_facts_add_blocks(facts, 1 + roll(d, 5), &run), DIT_OK);
     }
     if (roll(d, 2)) facts->skips = facts->layers / 2;
@@ -411,9 +412,10 @@ static void walk_sums(walk *w, const window *view, const dit_block_run *block)
 {
     int64_t t = degree_of(w, DIT_AXIS_TENSOR), rows = w->segments * view->rows;
     int64_t text = view->text ? text_rows(w, false) + text_rows(w, true) : 0, batch = w->batch;
+    int64_t whole = w->parallel->habits.cross_attention_whole ? block->sums.cross : 0;
     const struct {
         int64_t times, rows;
-    } sums[] = {{block->sums.image, rows}, {view->text ? block->sums.text : 0, text}, {block->sums.both, rows + text}};
+    } sums[] = {{block->sums.image - whole, rows}, {view->text ? block->sums.text : 0, text}, {block->sums.both, rows + text}};
     for (size_t i = 0; i < 3; i++)
         note(w, DIT_AXIS_TENSOR, DIT_COLLECTIVE_ALL_REDUCE, DIT_PHASE_STEP, sums[i].times * 2 * (t - 1),
              batch * sums[i].rows * w->C / t);
@@ -537,6 +539,7 @@ static void closed_forms_are_what_a_walk_through_the_run_counts(void **state)
     for (int i = 0; i < SHAPES; i++) {
         dit_volume_table predicted, walked;
         roll_legal(&d, &parallel, &facts);
+        parallel.habits.cross_attention_whole = i % 2;
         for (int rank = 0; rank < dit_parallel_world_size(&parallel); rank++) {
             dit_volume_predict(&parallel, &facts, rank, &predicted);
             walk_rank(&parallel, &facts, rank, &walked);

@@ -22,13 +22,14 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
 {
     int64_t C = a->C, B = a->B, n = a->view->image_count, rows = B * n, text_rows = B * a->text_tokens;
     int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
+    int64_t attended = a->cross_A > a->A ? a->cross_A : a->A;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
         {&rt->image, &a->position, n / a->segments * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->image, &a->text_bias, text_rows, DIT_BUFFER_FP32},
         {&rt->step, &a->x, rows * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &a->attended, rows * a->A, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->attended, rows * attended, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->text, text_rows * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->text_hidden, text_rows * C, DIT_BUFFER_ACTIVATIONS},
@@ -49,6 +50,7 @@ dit_status adaln_create(dit_model *model, adaln *a)
     const dit_latent *latent = &params->latent;
     a->C = a->c.H * a->c.D, a->B = part->batch, a->view = &model->view;
     a->H = dit_tp_count(params->rt, a->c.H), a->A = a->H * a->c.D;
+    a->cross_H = params->rt->parallel.habits.cross_attention_whole ? a->c.H : a->H, a->cross_A = a->cross_H * a->c.D;
     a->inner = dit_tp_count(params->rt, MLP_RATIO * a->C);
     a->segments = part->segments, a->text_tokens = part->text_tokens;
     DIT_TRY(load_weights(params, a));
@@ -74,10 +76,11 @@ dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, a
     DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
     DIT_TRY(scope_matrix(scope, "scale_shift_table", MODULATIONS, C, DIT_INIT_TABLE, &block->table));
     if (!text) return DIT_OK;
-    DIT_TRY(scope_shared(scope, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
-    DIT_TRY(scope_shared(scope, cross_kv, C, C, &block->cross_kv));
-    DIT_TRY(scope_joined(scope, "attn2.to_out.0", C, C, 0, &block->cross_out));
-    return dit_arena_activations(&scope->rt->image, a->B * a->text_tokens * 2 * a->A, &block->text_kv);
+    dit_scope cross = a->cross_H > a->H ? scope_whole(scope) : *scope;
+    DIT_TRY(scope_shared(&cross, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
+    DIT_TRY(scope_shared(&cross, cross_kv, C, C, &block->cross_kv));
+    DIT_TRY(scope_joined(&cross, "attn2.to_out.0", C, C, 0, &block->cross_out));
+    return dit_arena_activations(&scope->rt->image, a->B * a->text_tokens * 2 * a->cross_A, &block->text_kv);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -148,13 +151,13 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
 static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
 {
     dit_runtime *rt = model->params.rt;
-    int64_t A = a->A;
+    int64_t A = a->cross_A;
     dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
              query = rows_dense(a->normed, a->B, a->view->image_count, A);
     dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
     dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * A);
     layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
-    layer_local_attention(rt, a->H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
+    layer_local_attention(rt, a->cross_H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
     return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
 }

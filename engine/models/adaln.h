@@ -22,7 +22,7 @@ typedef struct {
     dit_joined out, cross_out;
     dit_mlp mlp;
     const float *table; /* [6, C]                                                  */
-    float *text_kv;     /* [batch, text tokens, 2A], in rt->image; NULL: no text   */
+    float *text_kv;     /* [batch, text tokens, 2 cross_A], in rt->image; NULL: no text */
 } adaln_block;
 
 typedef struct {
@@ -30,13 +30,14 @@ typedef struct {
     int64_t C, B, segments, text_tokens; /* hidden; batch; frames of the rows                           */
     const dit_partition *view;           /* the model's: n below is the image rows of its window        */
     int64_t H, A, inner;                 /* of this tensor rank: heads, their width, an MLP's width     */
+    int64_t cross_H, cross_A;            /* heads of its cross-attention: as above, or all of them      */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, caption_mlp;
     const float *table;                              /* [2, C]: shift, scale of the head                   */
     float *position;                                 /* [n / segments, C], in rt->image                    */
     float *text_bias;                                /* [batch, text tokens] on the logits, in rt->image   */
     const float *bias;                               /* text_bias, or NULL without a mask                  */
-    float *x, *normed, *attended;                    /* [batch, n, C]; attended A                          */
+    float *x, *normed, *attended;                    /* [batch, n, C]; attended A, or cross_A              */
     float *wide;                                     /* [batch, n, 3A or inner]: qkv or MLP                */
     float *text, *text_hidden;                       /* [batch, text tokens, C]                            */
     float *sinusoid, *hidden, *embedded, *activated; /* [batch, 256 or C]                                  */

@@ -4,6 +4,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
+#include "suite/platform/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static dit_status link_prior(suite_calibrated_key key, const char *name, double 
 static dit_status profile_prior(suite_calibrated_key key, const char *name, double *out)
 {
     dit_json doc;
-    DIT_TRY(suite_catalogue_read("profiles", "profile", name, "ditbench.profile/1", &doc));
+    DIT_TRY(suite_profile_read(name, &doc));
     *out = key == SUITE_CALIBRATED_CONV_EFFICIENCY ? 1 : 0;
     dit_status st = dit_json_optional_number(&doc, doc.root, "", keys[key].key, keys[key].least, keys[key].most, out);
     dit_json_release(&doc);

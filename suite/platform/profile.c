@@ -7,6 +7,63 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* Members of `base` that `object` lacks. */
+static void add_members(dit_json_writer *w, const cJSON *base, cJSON *object)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, base)
+    {
+        if (!dit_json_member(object, item->string)) dit_json_put_copy(w, object, item->string, item);
+    }
+}
+
+/* Fitted values follow the base's, or whose the base's follow, but for numbers that the profile states itself. */
+static void follow(dit_json_writer *w, const cJSON *base, cJSON *profile)
+{
+    static const char *const fitted[] = {"dispatch_s", "collective_dispatch_s", "conv_efficiency"};
+    cJSON *like = cJSON_GetObjectItemCaseSensitive(profile, "like");
+    if (!like) like = dit_json_put_object(w, profile, "like");
+    for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
+        const char *whose = dit_json_text_or(dit_json_member(base, "like"), fitted[i], dit_json_text_or(base, "name", ""));
+        if (!dit_json_member(profile, fitted[i]) && !dit_json_member(like, fitted[i]))
+            dit_json_put_string(w, like, fitted[i], whose);
+    }
+}
+
+static dit_status extend(const dit_json *base, cJSON *profile)
+{
+    static const char *const merged[] = {"parts", "evidence"};
+    dit_json_writer w = {0};
+    follow(&w, base->root, profile);
+    for (size_t i = 0; i < sizeof merged / sizeof *merged; i++) {
+        cJSON *own = cJSON_GetObjectItemCaseSensitive(profile, merged[i]);
+        if (own) add_members(&w, dit_json_member(base->root, merged[i]), own);
+    }
+    add_members(&w, base->root, profile);
+    cJSON_DeleteItemFromObjectCaseSensitive(profile, "extends");
+    return w.status;
+}
+
+dit_status suite_profile_read(const char *name, dit_json *out)
+{
+    const char *extended = "";
+    dit_json base = {0};
+    DIT_TRY(suite_catalogue_read("profiles", "profile", name, "ditbench.profile/1", out));
+    dit_status st = dit_json_optional_string(out, out->root, "", "extends", &extended);
+    if (st == DIT_OK && !extended[0]) return DIT_OK;
+    if (st == DIT_OK) st = suite_catalogue_read("profiles", "profile", extended, "ditbench.profile/1", &base);
+    if (st == DIT_OK && dit_json_member(base.root, "extends"))
+        st = dit_json_fail(out, "/extends", DIT_ERR_JSON_VALUE, "%s extends another profile itself", extended);
+    if (st == DIT_OK) st = extend(&base, out->root);
+    dit_json_release(&base);
+    if (st != DIT_OK) dit_json_release(out);
+    return st;
+}
+
+/* ---- what the harness knows -------------------------------------------------------------------------------------- */
+
 static void copy_text(const cJSON *text, size_t size, char *out)
 {
     const char *word = cJSON_GetStringValue(text);
@@ -19,7 +76,8 @@ static void take_facts(const cJSON *object, const char *name, suite_profile *out
     *out = (suite_profile){
         .measured = cJSON_IsTrue(dit_json_member(object, "measured")),
         .habits = {.text_with_every_band = cJSON_IsTrue(dit_json_member(object, "text_with_every_band")),
-                   .stores_filled = cJSON_IsTrue(dit_json_member(object, "stores_filled"))}};
+                   .stores_filled = cJSON_IsTrue(dit_json_member(object, "stores_filled")),
+                   .cross_attention_whole = cJSON_IsTrue(dit_json_member(object, "cross_attention_whole"))}};
     snprintf(out->name, sizeof out->name, "%s", name);
     copy_text(dit_json_member(object, "title"), sizeof out->title, out->title);
 }
@@ -44,7 +102,7 @@ dit_status suite_profile_load(const char *name, suite_profile *out)
 {
     dit_json doc = {0};
     *out = (suite_profile){0};
-    DIT_TRY(suite_catalogue_read("profiles", "profile", name, "ditbench.profile/1", &doc));
+    DIT_TRY(suite_profile_read(name, &doc));
     dit_status st = check_file(&doc);
     if (st == DIT_OK) {
         take_facts(doc.root, name, out);
@@ -62,6 +120,7 @@ dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
     dit_json_put_bool(&w, object, "measured", profile->measured);
     dit_json_put_bool(&w, object, "text_with_every_band", profile->habits.text_with_every_band);
     dit_json_put_bool(&w, object, "stores_filled", profile->habits.stores_filled);
+    if (profile->habits.cross_attention_whole) dit_json_put_bool(&w, object, "cross_attention_whole", true);
     suite_text_put(&w, object, "title", profile->title);
     suite_text_put(&w, object, "evidence", profile->evidence);
     return w.status;

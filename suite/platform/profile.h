@@ -15,6 +15,10 @@ typedef struct {
     dit_habits habits;
 } suite_profile;
 
+/* Reads workloads/profiles/NAME.json whole. A file that "extends" another one has that one's members where it has none
+ * of its own, also within "parts" and "evidence", and what was fitted for that one counts for it, too, unless its own
+ * "like" or its own number says otherwise. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
+dit_status suite_profile_read(const char *name, dit_json *out);
 /* Loads workloads/profiles/NAME.json, or the file of that name that a calibration left on this machine.
  * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
 dit_status suite_profile_load(const char *name, suite_profile *out);

@@ -357,12 +357,12 @@ static dit_status load_table(const char *folder, const char *name, dit_json *out
 }
 
 /* A member that is an object of texts. */
-static dit_status check_texts(const dit_json *doc, const char *key)
+static dit_status check_texts(const dit_json *doc, const cJSON *parent, const char *above, const char *key)
 {
     const cJSON *object;
-    char inside[64], pointer[256];
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", key, &object));
-    snprintf(inside, sizeof inside, "/%s", key);
+    char inside[128], pointer[256];
+    DIT_TRY(dit_json_require_object(doc, parent, above, key, &object));
+    snprintf(inside, sizeof inside, "%s/%s", above, key);
     for (const cJSON *item = object->child; item; item = item->next) {
         dit_json_pointer_join(pointer, sizeof pointer, inside, item->string);
         if (!cJSON_IsString(item)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected a text");
@@ -416,19 +416,28 @@ static dit_status check_hardware(const dit_json *doc)
 /* Rows of "sources": what a source's name begins with, and what is known of its scripts. */
 static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
 {
+    static const char *const keys[] = {"source", "model",    "why", "runtime", "pipefusion_warmup_steps",
+                                       "scope",  "tiling",   "synchronous_steps_more", "joint_text",
+                                       "profiles", NULL};
     char pointer[64];
-    const char *text, *scope = "pipeline", *model = "", *runtime = "";
+    const char *text, *scope = "pipeline", *model = "", *runtime = "", *joint_text = "replicate";
     int64_t steps = 0;
     bool tiling = false;
     snprintf(pointer, sizeof pointer, "/sources/%d", index);
     if (!cJSON_IsObject(row)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a row is an object");
+    DIT_TRY(dit_json_only_keys(doc, row, pointer, keys));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "source", &text));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "why", &text));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "model", &model));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "runtime", &runtime));
     DIT_TRY(dit_json_optional_int(doc, row, pointer, "pipefusion_warmup_steps", 0, 100000, &steps));
     DIT_TRY(dit_json_optional_bool(doc, row, pointer, "tiling", &tiling));
+    DIT_TRY(dit_json_optional_int(doc, row, pointer, "synchronous_steps_more", 0, 1000, &steps));
+    DIT_TRY(dit_json_optional_string(doc, row, pointer, "joint_text", &joint_text));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "scope", &scope));
+    if (dit_json_member(row, "profiles")) DIT_TRY(check_texts(doc, row, pointer, "profiles"));
+    if (strcmp(joint_text, "replicate") != 0)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is not replicate", joint_text);
     if (strcmp(scope, "pipeline") == 0 || strcmp(scope, "latents") == 0) return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "scope \"%s\" is neither pipeline nor latents", scope);
 }
@@ -446,15 +455,15 @@ static dit_status load_names(const char *folder, suite_published_names *out)
 {
     int64_t warmup;
     DIT_TRY(load_table(folder, "models", &out->models));
-    DIT_TRY(check_texts(&out->models, "aliases"));
-    DIT_TRY(check_texts(&out->models, "unknown"));
-    DIT_TRY(check_texts(&out->models, "layers"));
+    DIT_TRY(check_texts(&out->models, out->models.root, "", "aliases"));
+    DIT_TRY(check_texts(&out->models, out->models.root, "", "unknown"));
+    DIT_TRY(check_texts(&out->models, out->models.root, "", "layers"));
     DIT_TRY(load_table(folder, "hardware", &out->hardware));
     DIT_TRY(check_hardware(&out->hardware));
     DIT_TRY(load_table(folder, "methods", &out->methods));
-    DIT_TRY(check_texts(&out->methods, "settings"));
-    DIT_TRY(check_texts(&out->methods, "refused"));
-    DIT_TRY(check_texts(&out->methods, "runtimes"));
+    DIT_TRY(check_texts(&out->methods, out->methods.root, "", "settings"));
+    DIT_TRY(check_texts(&out->methods, out->methods.root, "", "refused"));
+    DIT_TRY(check_texts(&out->methods, out->methods.root, "", "runtimes"));
     DIT_TRY(check_strings(&out->methods, out->methods.root, "", "neutral"));
     DIT_TRY(dit_json_require_int(&out->methods, out->methods.root, "", "warmup_steps", 0, MOST_STEPS, &warmup));
     out->warmup_steps = (int)warmup;
@@ -558,6 +567,9 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
         if (scope) out->scope = cJSON_GetStringValue(scope);
         out->runtime = dit_json_text_or(row, "runtime", NULL);
         out->tiling = cJSON_IsTrue(dit_json_member(row, "tiling"));
+        out->synchronous_more = (int)dit_json_int_or(row, "synchronous_steps_more", 0);
+        out->text_replicated = dit_json_member(row, "joint_text") != NULL;
+        out->profiles = dit_json_member(row, "profiles");
         break;
     }
     if (point->scope[0]) out->scope = point->scope;

@@ -98,6 +98,9 @@ typedef struct {
     int pipefusion_warmup_steps; /* -1: not known                                                  */
     const char *scope;           /* of a latency: "pipeline", or "latents" where none were decoded */
     bool tiling;                 /* clips are decoded in tiles                                     */
+    int synchronous_more;        /* synchronous steps beyond the warm-up steps that it tells of    */
+    bool text_replicated;        /* every sequence rank computes all of a joint text               */
+    const cJSON *profiles;       /* profiles of its software in place of those of run times; NULL  */
 } suite_published_habits;
 /* Returns the first row of "sources" in methods.json with which the point's source begins, and its model where the row
  * has one. Without a row: what xDiT does by itself. */

@@ -134,6 +134,7 @@ static bool check_profile(const suite_published_names *names, const suite_publis
     const char *runtime = point->runtime[0] || !out->habits.runtime ? point->runtime : out->habits.runtime;
     const char *own = suite_published_profile(names, runtime);
     if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
+    own = dit_json_text_or(out->habits.profiles, own, own);
     out->profile = asked ? asked : own;
     return true;
 }
@@ -193,7 +194,7 @@ static void write_method(suite_point *out)
 }
 
 /* What is said of this point, else what its source does with pipelines, else xDiT's default. */
-static int warmup_steps_of(const suite_published_names *names, const suite_published_point *point,
+static int stated_warmup_steps(const suite_published_names *names, const suite_published_point *point,
                            const suite_published_method *method, const suite_point *out)
 {
     bool pipeline = out->search || out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
@@ -201,6 +202,15 @@ static int warmup_steps_of(const suite_published_names *names, const suite_publi
     if (method->warmup_steps >= 0) return method->warmup_steps;
     if (pipeline && out->habits.pipefusion_warmup_steps >= 0) return out->habits.pipefusion_warmup_steps;
     return names->warmup_steps;
+}
+
+/* Synchronous steps, of which some sources make more than they tell of. */
+static int warmup_steps_of(const suite_published_names *names, const suite_published_point *point,
+                           const suite_published_method *method, const suite_point *out)
+{
+    bool patches = out->parallel.degree[DIT_AXIS_PATCH] > 1;
+    bool displaced = out->search || patches || out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
+    return stated_warmup_steps(names, point, method, out) + (displaced ? out->habits.synchronous_more : 0);
 }
 
 static bool check_degrees(const suite_published_names *names, const suite_published_point *point,
@@ -263,6 +273,12 @@ static void add_layer(dit_json_writer *w, const suite_point *point, cJSON *defau
     dit_json_put_bool(w, defaults, "packed", point->packed);
 }
 
+/* Whether ranks share the rows of an image. */
+static bool is_cut(const suite_point *point)
+{
+    return point->search || dit_parallel_sequence_degree(&point->parallel) > 1;
+}
+
 static bool is_latency(const suite_point *point)
 {
     return strcmp(point->published->metric, "latency") == 0;
@@ -286,6 +302,8 @@ static void add_defaults(dit_json_writer *w, const suite_point *point, bool vide
     dit_json_put_int(w, defaults, "num_images", published->batch ? published->batch : 1);
     dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
     if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
+    if (point->is_joint && point->habits.text_replicated && is_cut(point))
+        dit_json_put_string(w, defaults, "joint_text", "replicate");
     if (video && point->habits.tiling && is_latency(point)) dit_json_put_bool(w, defaults, "tiling", true);
     if (point->parallel.num_pipeline_patch)
         dit_json_put_int(w, defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
@@ -393,6 +411,7 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     DIT_TRY(suite_model_load(out->model, &model));
     *video = model.video;
     *built = model.config && model.scheduler;
+    out->is_joint = strcmp(dit_json_text_or(model.text, "injection", ""), "joint") == 0;
     out->no_decode = !model.vae && is_latency(out) && strcmp(out->habits.scope, "pipeline") == 0;
     suite_model_release(&model);
     return DIT_OK;

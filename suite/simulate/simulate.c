@@ -5,6 +5,7 @@
 #include "suite/launch/launch.h"
 #include "suite/launch/process.h"
 #include "suite/paths.h"
+#include "suite/platform/profile.h"
 #include "suite/platform/cluster_xml.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, suite_calibration_accelerator(calibration, device.source.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
-    DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
+    DIT_TRY_GOTO(st, suite_profile_read(profile, &stack), done);
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
     scale_host(&w, cluster, stack.root);
     take_copies(&w, cluster, stack.root);

@@ -1,5 +1,6 @@
 /* Calibrations: which files are taken, what is laid over what, and which cases are in the fit. */
 #include "suite/catalogue/catalogue.h"
+#include "suite/platform/profile.h"
 #include "suite/calibrate/calibration_plan.h"
 #include "suite/simulate/simulate.h"
 
@@ -113,6 +114,33 @@ static void a_profile_is_like_others_that_exist(void **state)
     assert_true(cJSON_GetObjectItemCaseSensitive(doc.root, "dispatch_s")->valuedouble == 0.5);
     dit_json_release(&doc);
     suite_calibration_release(&calibration);
+}
+
+/* torch-compile-breaks states its own time of the host, which follows eager PyTorch's; all else is torch-compile's. */
+static void a_profile_that_extends_another_has_its_members(void **state)
+{
+    suite_calibration calibration;
+    dit_json own, base;
+    (void)state;
+    assert_int_equal(take(HEAD "{\"of\":\"profile\",\"name\":\"pytorch-eager\",\"key\":\"conv_efficiency\",\"value\":0.5}]}",
+                          &calibration),
+                     DIT_OK);
+    assert_int_equal(suite_profile_read("torch-compile-breaks", &own), DIT_OK);
+    assert_int_equal(suite_profile_read("torch-compile", &base), DIT_OK);
+    assert_string_equal(dit_json_text_or(own.root, "name", ""), "torch-compile-breaks");
+    assert_null(dit_json_member(own.root, "extends"));
+    assert_true(dit_json_number_or(own.root, "dispatch_s", 0) == 2e-5);
+    assert_true(cJSON_Compare(dit_json_member(own.root, "parts"), dit_json_member(base.root, "parts"), true));
+    assert_int_equal(suite_calibration_profile(&calibration, &own), DIT_OK);
+    assert_true(dit_json_number_or(own.root, "conv_efficiency", 0) == 0.5); /* torch-compile's is eager PyTorch's */
+    suite_calibration_release(&calibration);
+    dit_json_release(&own);
+    dit_json_release(&base);
+    assert_int_equal(suite_profile_read("pipefusion-legacy", &own), DIT_OK);
+    assert_true(cJSON_IsTrue(dit_json_member(own.root, "cross_attention_whole")));
+    assert_true(cJSON_IsTrue(dit_json_member(own.root, "stores_filled")));
+    assert_non_null(dit_json_member(dit_json_member(own.root, "evidence"), "stores_filled"));
+    dit_json_release(&own);
 }
 
 static void no_file_is_no_fit_and_a_named_one_must_be_there(void **state)
@@ -347,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_nothing_takes_is_refused_with_its_place),
         cmocka_unit_test(a_profile_is_like_others_that_exist),
+        cmocka_unit_test(a_profile_that_extends_another_has_its_members),
         cmocka_unit_test(no_file_is_no_fit_and_a_named_one_must_be_there),
         cmocka_unit_test(values_are_laid_over_what_bears_their_name),
         cmocka_unit_test(links_of_a_class_get_its_share),

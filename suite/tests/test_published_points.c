@@ -100,6 +100,7 @@ static void what_a_source_does_is_known(void **state)
         {"xdit-project/xdit_assets: performance/pixart/a.png", "PixArt-alpha", "latents", 0},
         {"xdit-project/xdit_assets: performance/flux/a.png", "FLUX.1-dev", "pipeline", 1},
         {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "latents", 1},
+        {"xdit-project/xdit_assets: latency-T4.png", "PixArt-alpha", "latents", 2},
         {"github xdit-project/xdit_assets @e051d26e", "PixArt-alpha", "latents", 1},
         {"github xdit-project/xdit_assets @e051d26e", "FLUX.1-dev", "pipeline", 1},
         {"somebody else", "PixArt-alpha", "pipeline", 1},
@@ -117,6 +118,48 @@ static void what_a_source_does_is_known(void **state)
         assert_true(number_at(part_of(&point, "parallel"), "warmup_steps") == cases[i].warmup_steps);
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(part_of(&point, "measure"), "scope")),
                             cases[i].scope);
+        suite_point_release(&point);
+    }
+}
+
+/* Synchronous steps beyond the warm-up steps; `method`, text laid out and profile follow the source's row. */
+static void habits_of_a_source_are_those_of_its_code(void **state)
+{
+    static const struct {
+        const char *source, *model, *method, *degrees, *runtime;
+        int warmup_steps;
+        const char *joint_text, *profile;
+    } cases[] = {
+        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "pipefusion (warm-up 1)",
+         "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
+        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "ulysses", "\"ulysses\":4,\"pipefusion\":1",
+         "eager", 0, "auto", "pipefusion-legacy"},
+        {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "pipefusion (warm-up 2)",
+         "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
+        {"xdit-project/xdit_assets: performance/flux/Flux-1K-A100.png", "FLUX.1-dev", "ulysses",
+         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "replicate", "torch-compile-breaks"},
+        {"xdit-project/xdit_assets: performance/flux/Flux-1K-H100.png", "FLUX.1-dev", "ulysses",
+         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile"},
+        {"xdit-project/xdit_assets: performance/pixart/A100-1k.png", "PixArt-alpha", "ulysses",
+         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile-breaks"},
+        {"xdit-project/xdit_assets: performance/hunuyuandit/a.png", "HunyuanDiT-v1.2", "ulysses",
+         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile"},
+        {"somebody else", "FLUX.1-dev", "ulysses", "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto",
+         "torch-compile"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[1024];
+        snprintf(members, sizeof members,
+                 "\"source\":\"%s\",\"model\":\"%s\",\"resolution\":\"1024x1024\",\"steps\":20,\"runtime\":\"%s\"," SAYS
+                 ",\"gpus\":4,\"method\":\"%s\",\"value\":2,\"config\":{\"cfg\":1,%s,\"ring\":1,\"tp\":1,\"dp\":1}",
+                 cases[i].source, cases[i].model, cases[i].runtime, cases[i].method, cases[i].degrees);
+        suite_point point = understood(members);
+        const cJSON *parallel = point.skip ? NULL : part_of(&point, "parallel");
+        if (point.skip) fail_msg("%s: %s", members, point.detail);
+        assert_int_equal(dit_json_int_or(parallel, "warmup_steps", 0), cases[i].warmup_steps);
+        assert_string_equal(dit_json_text_or(parallel, "joint_text", "auto"), cases[i].joint_text);
+        assert_string_equal(point.profile, cases[i].profile);
         suite_point_release(&point);
     }
 }
@@ -142,7 +185,7 @@ static void a_decode_is_tiled_where_the_source_does_so(void **state)
 static void a_run_time_is_that_of_the_source(void **state)
 {
     static const char *const sources[][2] = {{"mit-han-lab/distrifuser: assets/a.jpg", "pytorch-cuda-graphs"},
-                                             {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "pytorch-eager"}};
+                                             {"somebody else", "pytorch-eager"}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         char members[1024];
@@ -443,6 +486,7 @@ int main(void)
         cmocka_unit_test(every_reason_is_found),
         cmocka_unit_test(a_point_becomes_one_case),
         cmocka_unit_test(what_a_source_does_is_known),
+        cmocka_unit_test(habits_of_a_source_are_those_of_its_code),
         cmocka_unit_test(a_decode_is_tiled_where_the_source_does_so),
         cmocka_unit_test(a_run_time_is_that_of_the_source),
         cmocka_unit_test(a_batch_is_one_case),

@@ -18,8 +18,9 @@ static const suite_case *only_case(const suite_workload *workload)
     return NULL;
 }
 
-/* FLUX of four blocks, 512x512, on `settings` of the mesh. */
-static suite_simulated simulate(const char *settings, const char *platform, const char *profile, bool replay)
+/* A model, 512x512, on `settings` of the mesh. */
+static suite_simulated simulate_model(const char *model, const char *settings, const char *platform,
+                                      const char *profile, bool replay)
 {
     char text[2048];
     suite_workload workload;
@@ -27,10 +28,9 @@ static suite_simulated simulate(const char *settings, const char *platform, cons
     snprintf(
         text, sizeof text,
         "{\"schema\": \"ditbench.workload/1\", \"name\": \"s\", \"program\": \"denoise\", \"defaults\": {\"model\": "
-        "{\"name\": \"flux.1-dev\", \"as\": \"four\", \"override\": {\"num_layers\": 3, \"num_single_layers\": 3}}, "
-        "\"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 60, "
+        "%s, \"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 60, "
         "%s}, \"repeat\": {\"processes\": 1}}",
-        settings);
+        model, settings);
     assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);
     const suite_case *one = only_case(&workload);
     assert_non_null(one);
@@ -40,6 +40,14 @@ static suite_simulated simulate(const char *settings, const char *platform, cons
     assert_int_equal(st, DIT_OK);
     suite_workload_release(&workload);
     return out;
+}
+
+/* FLUX of six blocks. */
+static suite_simulated simulate(const char *settings, const char *platform, const char *profile, bool replay)
+{
+    return simulate_model("{\"name\": \"flux.1-dev\", \"as\": \"six\", \"override\": {\"num_layers\": 3, "
+                          "\"num_single_layers\": 3}}",
+                          settings, platform, profile, replay);
 }
 
 static const char *const meshes[] = {
@@ -166,6 +174,22 @@ static void only_own_software_fills_stores_anew(void **state)
     assert_true(own_filled.seconds > own_warmed.seconds);
 }
 
+/* Two sums of three are left of a block whose cross-attention every rank computes whole; what a rank counts is what the
+ * closed form says, or there is no record. */
+static void cross_attention_may_be_left_whole(void **state)
+{
+    static const char pixart[] = "{\"name\": \"pixart-alpha-xl-2\", \"as\": \"two\", \"override\": {\"num_layers\": 2}}";
+    (void)state;
+    suite_simulated shared = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pytorch-eager", false);
+    suite_simulated whole = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pipefusion-legacy", false);
+    suite_simulated alone = simulate_model(pixart, "\"ulysses_degree\": 4", "4xt4", "pytorch-eager", false);
+    suite_simulated equal = simulate_model(pixart, "\"ulysses_degree\": 4", "4xt4", "pipefusion-legacy", false);
+    assert_true(3 * whole.sent_bytes == 2 * shared.sent_bytes);
+    assert_true(whole.seconds < shared.seconds);
+    assert_true(whole.memory_bytes > shared.memory_bytes);
+    assert_true(alone.sent_bytes == equal.sent_bytes && alone.seconds == equal.seconds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +201,7 @@ int main(void)
         cmocka_unit_test(software_that_is_counted_takes_what_its_host_dispatches),
         cmocka_unit_test(a_platform_says_how_fast_its_host_is_and_copies),
         cmocka_unit_test(only_own_software_fills_stores_anew),
+        cmocka_unit_test(cross_attention_may_be_left_whole),
     };
     if (!has_simulator()) return DIT_EXIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
