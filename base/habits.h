@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 typedef struct {
-    bool text_with_every_band; /* a pipeline computes joint text with every band; else once a step, with the first */
-    bool exchange_alone;       /* a ring without Ulysses also makes Ulysses' all-to-alls, each rank with itself    */
-    bool stores_filled;        /* a pipeline without warm-up steps begins with the K and V that the request before
+    bool text_with_every_band;  /* a pipeline computes joint text with every band; else once a step, with the first */
+    bool exchange_alone;        /* a ring without Ulysses also makes Ulysses' all-to-alls, each rank with itself    */
+    bool stores_filled;         /* a pipeline without warm-up steps begins with the K and V that the request before
                                   left in its stores; else a synchronous forward, the fill, computes them */
     bool cross_attention_whole; /* tensor ranks share self-attentions and MLPs; each computes cross-attention whole */
 } dit_habits;

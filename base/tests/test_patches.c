@@ -415,7 +415,8 @@ static void walk_sums(walk *w, const window *view, const dit_block_run *block)
     int64_t whole = w->parallel->habits.cross_attention_whole ? block->sums.cross : 0;
     const struct {
         int64_t times, rows;
-    } sums[] = {{block->sums.image - whole, rows}, {view->text ? block->sums.text : 0, text}, {block->sums.both, rows + text}};
+    } sums[] = {
+        {block->sums.image - whole, rows}, {view->text ? block->sums.text : 0, text}, {block->sums.both, rows + text}};
     for (size_t i = 0; i < 3; i++)
         note(w, DIT_AXIS_TENSOR, DIT_COLLECTIVE_ALL_REDUCE, DIT_PHASE_STEP, sums[i].times * 2 * (t - 1),
              batch * sums[i].rows * w->C / t);

@@ -26,7 +26,8 @@ static void follow(dit_json_writer *w, const cJSON *base, cJSON *profile)
     cJSON *like = cJSON_GetObjectItemCaseSensitive(profile, "like");
     if (!like) like = dit_json_put_object(w, profile, "like");
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
-        const char *whose = dit_json_text_or(dit_json_member(base, "like"), fitted[i], dit_json_text_or(base, "name", ""));
+        const char *whose =
+            dit_json_text_or(dit_json_member(base, "like"), fitted[i], dit_json_text_or(base, "name", ""));
         if (!dit_json_member(profile, fitted[i]) && !dit_json_member(like, fitted[i]))
             dit_json_put_string(w, like, fitted[i], whose);
     }

@@ -195,7 +195,7 @@ static void write_method(suite_point *out)
 
 /* What is said of this point, else what its source does with pipelines, else xDiT's default. */
 static int stated_warmup_steps(const suite_published_names *names, const suite_published_point *point,
-                           const suite_published_method *method, const suite_point *out)
+                               const suite_published_method *method, const suite_point *out)
 {
     bool pipeline = out->search || out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
     if (point->warmup_steps >= 0) return point->warmup_steps;

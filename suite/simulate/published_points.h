@@ -68,7 +68,7 @@ typedef struct {
     const char *model, *platform, *profile; /* NULL: not found; profile as asked for, or the one of its run time */
     int64_t width_px, height_px;
     bool no_decode; /* the printed time has a decode that the prediction leaves out: no VAE is built */
-    bool is_joint; /* the model's text takes part in its self-attention */
+    bool is_joint;  /* the model's text takes part in its self-attention */
     bool is_layer, is_causal, packed; /* program attention: no model, size or steps; the number is a rate */
     const char *layout;               /* of a layer's tokens                                              */
     bool search;                      /* every legal mesh, of which the fastest counts */

@@ -122,7 +122,8 @@ static void a_profile_that_extends_another_has_its_members(void **state)
     suite_calibration calibration;
     dit_json own, base;
     (void)state;
-    assert_int_equal(take(HEAD "{\"of\":\"profile\",\"name\":\"pytorch-eager\",\"key\":\"conv_efficiency\",\"value\":0.5}]}",
+    assert_int_equal(take(HEAD
+                          "{\"of\":\"profile\",\"name\":\"pytorch-eager\",\"key\":\"conv_efficiency\",\"value\":0.5}]}",
                           &calibration),
                      DIT_OK);
     assert_int_equal(suite_profile_read("torch-compile-breaks", &own), DIT_OK);

@@ -132,8 +132,8 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
     } cases[] = {
         {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "pipefusion (warm-up 1)",
          "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
-        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "ulysses", "\"ulysses\":4,\"pipefusion\":1",
-         "eager", 0, "auto", "pipefusion-legacy"},
+        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "ulysses",
+         "\"ulysses\":4,\"pipefusion\":1", "eager", 0, "auto", "pipefusion-legacy"},
         {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "pipefusion (warm-up 2)",
          "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
         {"xdit-project/xdit_assets: performance/flux/Flux-1K-A100.png", "FLUX.1-dev", "ulysses",

@@ -178,7 +178,8 @@ static void only_own_software_fills_stores_anew(void **state)
  * closed form says, or there is no record. */
 static void cross_attention_may_be_left_whole(void **state)
 {
-    static const char pixart[] = "{\"name\": \"pixart-alpha-xl-2\", \"as\": \"two\", \"override\": {\"num_layers\": 2}}";
+    static const char pixart[] =
+        "{\"name\": \"pixart-alpha-xl-2\", \"as\": \"two\", \"override\": {\"num_layers\": 2}}";
     (void)state;
     suite_simulated shared = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pytorch-eager", false);
     suite_simulated whole = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pipefusion-legacy", false);
