@@ -169,10 +169,10 @@ static dit_status take_point(const plan_reader *reader, const char *pointer, con
     return DIT_OK;
 }
 
-/* No fit takes what is not believed, nor one measurement twice. */
+/* A fit takes times of whole runs and of loops; not what is not believed, nor one measurement twice. */
 static bool is_judged(const suite_point *point)
 {
-    return strcmp(point->published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
+    return point->ask == SUITE_ASK_SECONDS && strcmp(point->published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
            strcmp(point->published->status, SUITE_PUBLISHED_REPEATED) != 0;
 }
 

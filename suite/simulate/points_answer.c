@@ -12,14 +12,14 @@ double suite_point_error(const suite_point_result *result)
 
 static const char *suite_points_part_name(suite_points_part part)
 {
-    static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "doubtful"};
+    static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "memory", "doubtful"};
     return names[part];
 }
 
 const char *suite_points_part_title(suite_points_part part)
 {
-    static const char *const titles[] = {"all",         "in the fit",        "not in the fit",
-                                         "  latencies", "  rates of layers", "doubtful"};
+    static const char *const titles[] = {
+        "all", "in the fit", "not in the fit", "  latencies", "  rates of layers", "peak memory", "doubtful"};
     return titles[part];
 }
 
@@ -58,8 +58,10 @@ static int list_points(const suite_point_result *results, int count, suite_point
     int listed = 0;
     for (int i = 0; i < count; i++) {
         const suite_point_result *one = &results[i];
-        bool listed_here = part == SUITE_POINTS_DOUBTFUL ? suite_point_is_simulated(one) && one->doubtful
-                                                         : suite_point_is_judged(one) && is_of_kind(one, part);
+        bool listed_here = part == SUITE_POINTS_DOUBTFUL
+                               ? suite_point_is_simulated(one) && one->doubtful
+                               : suite_point_is_judged(one) && one->is_memory == (part == SUITE_POINTS_MEMORY) &&
+                                     is_of_kind(one, part);
         if (listed_here) out[listed++] = suite_point_agreement(one);
     }
     return listed;
@@ -67,7 +69,7 @@ static int list_points(const suite_point_result *results, int count, suite_point
 
 dit_status suite_points_judge(const suite_point_result *results, int count, suite_points_part part, dit_agreement *out)
 {
-    bool whole = part == SUITE_POINTS_ALL || part == SUITE_POINTS_DOUBTFUL;
+    bool whole = part == SUITE_POINTS_ALL || part == SUITE_POINTS_MEMORY || part == SUITE_POINTS_DOUBTFUL;
     dit_agreement_part fit = whole                         ? DIT_AGREEMENT_ALL
                              : part == SUITE_POINTS_IN_FIT ? DIT_AGREEMENT_IN_FIT
                                                            : DIT_AGREEMENT_NOT_IN_FIT;

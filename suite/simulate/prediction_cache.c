@@ -11,7 +11,7 @@ struct suite_simulated_case {
     const suite_point_case *one; /* while it is being simulated */
     char case_id[DIT_HASH_HEX], platform[64], profile[64];
     bool over;
-    double seconds;
+    suite_simulated simulated;
     dit_status status;
     char message[600];
 };
@@ -89,7 +89,7 @@ static dit_status take(int job, dit_status st, const void *result, void *context
     suite_simulated simulated = {0};
     if (ends_everything(st)) return st;
     if (st == DIT_OK) memcpy(&simulated, result, sizeof simulated);
-    known->seconds = simulated.seconds;
+    known->simulated = simulated;
     known->status = st;
     if (st != DIT_OK) snprintf(known->message, sizeof known->message, "%s", dit_error_last()->message);
     dit_error_clear();
@@ -127,11 +127,20 @@ dit_status suite_simulator_run(suite_simulator *simulator, const suite_point_cas
     return st;
 }
 
-dit_status suite_simulator_predict(const suite_point_case *one, double *seconds, void *context)
+static double answer(const suite_simulated *simulated, suite_ask ask)
+{
+    switch (ask) {
+    case SUITE_ASK_DECODE_SECONDS: return simulated->decode_seconds;
+    case SUITE_ASK_MEMORY_BYTES: return (double)simulated->memory_bytes;
+    default: return simulated->seconds;
+    }
+}
+
+dit_status suite_simulator_predict(const suite_point_case *one, double *out, void *context)
 {
     suite_simulator *simulator = context;
     if (!suite_simulator_knows(simulator, one)) DIT_TRY(suite_simulator_run(simulator, &one, 1, NULL, NULL));
     const struct suite_simulated_case *known = find(simulator, one);
-    *seconds = known->seconds;
+    *out = answer(&known->simulated, one->ask);
     return known->status == DIT_OK ? DIT_OK : DIT_FAIL(known->status, "%s", known->message);
 }

@@ -24,6 +24,6 @@ dit_status suite_simulator_run(suite_simulator *simulator, const suite_point_cas
                                suite_simulator_told told, void *context);
 bool suite_simulator_knows(const suite_simulator *simulator, const suite_point_case *one);
 /* A suite_predictor; context: suite_simulator. A case that is not known is simulated now. */
-dit_status suite_simulator_predict(const suite_point_case *one, double *seconds, void *context);
+dit_status suite_simulator_predict(const suite_point_case *one, double *out, void *context);
 
 #endif

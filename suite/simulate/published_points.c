@@ -68,18 +68,41 @@ static bool is_energy(const suite_published_point *point)
     return strcmp(point->metric, "energy") == 0 || strcmp(point->metric, "power") == 0;
 }
 
-/* Times of the whole loop, and of one of its steps. */
+static bool is_memory(const suite_published_point *point)
+{
+    return strcmp(point->metric, "peak_memory") == 0;
+}
+
+static bool is_decode(const suite_published_point *point)
+{
+    return strcmp(point->metric, "latency_vae_decode") == 0;
+}
+
+/* What the device that needs most holds. */
+static bool check_memory(const suite_published_point *point, suite_point *out)
+{
+    double gigabytes = strcmp(point->unit, "GB") == 0, megabytes = strcmp(point->unit, "MB") == 0;
+    if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g %s is no memory", point->value, point->unit);
+    out->ask = SUITE_ASK_MEMORY_BYTES;
+    out->loops = 1e9 * gigabytes + 1e6 * megabytes;
+    return out->loops > 0 || skip(out, SUITE_SKIP_METRIC, "peak_memory in %s", point->unit);
+}
+
+/* Times of the whole loop, of one of its steps, and of the decode. */
 static bool check_metric(const suite_published_point *point, suite_point *out)
 {
     if (is_energy(point)) return skip(out, SUITE_SKIP_ENERGY, "%s in %s", point->metric, point->unit);
+    if (is_memory(point)) return check_memory(point, out);
     bool whole = strcmp(point->metric, "latency") == 0 || strcmp(point->metric, "latency_dit_forward") == 0;
-    bool step = strcmp(point->metric, "latency_per_step") == 0;
-    if (!whole && !step) return skip(out, SUITE_SKIP_METRIC, "metric %s", point->metric);
+    bool step = strcmp(point->metric, "latency_per_step") == 0, decode = is_decode(point);
+    if (!whole && !step && !decode) return skip(out, SUITE_SKIP_METRIC, "metric %s", point->metric);
     if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
     if (strcmp(point->unit, "s") != 0)
         return skip(out, SUITE_SKIP_METRIC, "%s in %s, not in seconds", point->metric, point->unit);
     if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g s is no time", point->value);
     out->loops = step && point->steps ? (double)point->steps : 1;
+    if (decode) out->ask = SUITE_ASK_DECODE_SECONDS;
     return true;
 }
 
@@ -107,14 +130,23 @@ static bool check_size(const suite_published_point *point, bool video, suite_poi
     if (!suite_resolution_from_text(point->resolution, &out->width_px, &out->height_px))
         return skip(out, SUITE_SKIP_RESOLUTION, "\"%s\" is not WIDTHxHEIGHT", point->resolution);
     if (video && !point->frames) return skip(out, SUITE_SKIP_FRAMES, "%s makes clips", out->model);
-    return point->steps || skip(out, SUITE_SKIP_STEPS, "the point has no steps");
+    return point->steps || is_memory(point) || skip(out, SUITE_SKIP_STEPS, "the point has no steps");
 }
+
+/* Memory does not depend on the machine, so where none is named it is counted on one. */
+static const char memory_platform[] = "8xa100-sxm";
+enum { MEMORY_DEVICES = 8, MEMORY_STEPS = 20 };
 
 static bool check_platform(const suite_published_names *names, const suite_published_point *point, suite_point *out)
 {
     const char *hardware = point->hardware, *interconnect = point->interconnect;
     const char *platform = NULL;
     suite_published_place found = suite_published_platform(names, hardware, interconnect, point->gpus, &platform);
+    bool unstated = found == SUITE_PUBLISHED_HARDWARE_UNSTATED || found == SUITE_PUBLISHED_INTERCONNECT;
+    if (is_memory(point) && unstated && point->gpus <= MEMORY_DEVICES) {
+        out->platform = memory_platform;
+        return true;
+    }
     if (found == SUITE_PUBLISHED_HARDWARE_UNSTATED)
         return skip(out, SUITE_SKIP_HARDWARE_UNSTATED, "hardware is \"%s\"", hardware);
     if (found == SUITE_PUBLISHED_HARDWARE_UNKNOWN)
@@ -221,6 +253,8 @@ static bool check_degrees(const suite_published_names *names, const suite_publis
     if (!take_degrees(point, method, out)) return false;
     snprintf(out->method, sizeof out->method, "hybrid");
     out->search = is_search(point, method, out);
+    if (out->search && is_memory(point))
+        return skip(out, SUITE_SKIP_DEGREES, "the fastest mesh of \"%s\" is not that of least memory", point->method);
     parallel->warmup_steps = warmup_steps_of(names, point, method, out);
     if (out->search) return true;
     if (!close_degrees(point, out)) return false;
@@ -281,7 +315,8 @@ static bool is_cut(const suite_point *point)
 
 static bool is_latency(const suite_point *point)
 {
-    return strcmp(point->published->metric, "latency") == 0;
+    const suite_published_point *published = point->published;
+    return strcmp(published->metric, "latency") == 0 || is_decode(published) || is_memory(published);
 }
 
 static void add_defaults(dit_json_writer *w, const suite_point *point, bool video, cJSON *workload)
@@ -298,7 +333,7 @@ static void add_defaults(dit_json_writer *w, const suite_point *point, bool vide
     }
     dit_json_put_string(w, defaults, "model", point->model);
     dit_json_put_string(w, defaults, "resolution", published->resolution);
-    dit_json_put_int(w, defaults, "num_inference_steps", published->steps);
+    dit_json_put_int(w, defaults, "num_inference_steps", published->steps ? published->steps : MEMORY_STEPS);
     dit_json_put_int(w, defaults, "num_images", published->batch ? published->batch : 1);
     dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
     if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
@@ -359,7 +394,7 @@ static dit_status take_cases(suite_point *out)
     for (int i = 0; i < out->workload.case_count; i++) {
         suite_case *one = &out->workload.cases[i];
         out->cases[out->case_count++] =
-            (suite_point_case){out->published, out->platform, out->profile, tag_of(one, "mesh"), one};
+            (suite_point_case){out->published, out->platform, out->profile, tag_of(one, "mesh"), one, out->ask};
     }
     return DIT_OK;
 }
@@ -621,7 +656,8 @@ static suite_point_result result_of(const suite_point *point)
     const suite_published_point *published = point->published;
     suite_point_result result = {.index = published->index,
                                  .skip = point->skip,
-                                 .no_decode = point->no_decode,
+                                 .is_memory = point->ask == SUITE_ASK_MEMORY_BYTES,
+                                 .no_decode = point->no_decode && point->ask == SUITE_ASK_SECONDS,
                                  .doubtful = strcmp(published->status, SUITE_PUBLISHED_DOUBTFUL) == 0,
                                  .repeated = strcmp(published->status, SUITE_PUBLISHED_REPEATED) == 0,
                                  .has_published = published->has_value,

@@ -48,17 +48,22 @@ typedef enum {
 const char *suite_skip_code(suite_skip skip);
 const char *suite_skip_text(suite_skip skip);
 
+/* What is asked about a case. */
+typedef enum { SUITE_ASK_SECONDS, SUITE_ASK_DECODE_SECONDS, SUITE_ASK_MEMORY_BYTES } suite_ask;
+
 /* What a predictor is given: one case on one machine. */
 typedef struct {
     const suite_published_point *published;
     const char *platform, *profile; /* names of a platform and of a software profile                        */
     const char *mesh;               /* "u2 pp4"                                                             */
     const suite_case *kase; /* program denoise or attention, backend cost; document, label and world size        */
+    suite_ask ask;
 } suite_point_case;
 
-/* Seconds of one image or clip, all steps, or of one forward of a layer. Errors: DIT_ERR_INTERRUPTED and
- * DIT_ERR_ENVIRONMENT end everything; any other is about this case alone. */
-typedef dit_status (*suite_predictor)(const suite_point_case *one, double *seconds, void *context);
+/* Predicts what is asked: seconds of one image or clip, all steps, or of one forward of a layer; seconds of the decode
+ * alone; bytes of the device that needs most. Errors: DIT_ERR_INTERRUPTED and DIT_ERR_ENVIRONMENT end everything; any
+ * other is about this case alone. */
+typedef dit_status (*suite_predictor)(const suite_point_case *one, double *out, void *context);
 
 /* A point as it was understood. Pointers lie in the file, the names and `workload`. release accepts a zeroed one. */
 typedef struct {
@@ -75,7 +80,8 @@ typedef struct {
     dit_parallel parallel;            /* degrees and settings; of a search, settings only                   */
     char method[64];                  /* "u2 pp4 M8 W2", or "hybrid" of a search                                  */
     suite_published_habits habits;    /* of its source                                                 */
-    double loops;                     /* the printed time is that of the whole loop divided by this               */
+    double loops;                     /* what is printed is the prediction divided by this: steps, bytes of a unit */
+    suite_ask ask;
     suite_workload workload;
     suite_point_case *cases; /* one; of a search every legal mesh */
     int case_count;
@@ -104,6 +110,7 @@ typedef struct {
     char detail[400];
     bool has_published, in_fit;
     bool is_rate;               /* forwards of a layer in a second; else a latency                  */
+    bool is_memory;             /* peak memory of a device                                          */
     bool no_decode;             /* suite_point.no_decode                                            */
     bool doubtful, repeated;    /* by its status: then nothing is judged by it                       */
     double published, rounding; /* as printed, in the point's unit                    */

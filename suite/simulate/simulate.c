@@ -261,6 +261,7 @@ static dit_status read_record(const dit_json *doc, suite_simulated *out)
         return dit_json_fail(doc, "/samples/latency_ns", DIT_ERR_JSON_VALUE, "expected a time");
     out->seconds = latency->child->valuedouble * 1e-9;
     DIT_TRY(dit_json_require_int(doc, simulation, "/simulation", "steps_simulated", 1, 100000, &out->steps));
+    out->decode_seconds = dit_json_number_or(simulation, "vae_decode_ns", 0) * 1e-9;
     DIT_TRY(dit_json_require_int(doc, memory, "/memory", "total_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
     DIT_TRY(read_traffic(doc, out));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "communication_match", &match));

@@ -24,8 +24,8 @@ typedef struct {
 
 /* What came back. Bytes and memory are counted in the dtype, for the rank that has most. */
 typedef struct {
-    double seconds;
-    int64_t steps; /* that were simulated; the rest repeated */
+    double seconds, decode_seconds; /* the decode is part of it; 0: there is none */
+    int64_t steps;                  /* that were simulated; the rest repeated */
     int64_t sent_bytes, memory_bytes;
 } suite_simulated;
 

@@ -156,6 +156,21 @@ static void doubtful_and_repeated_points_judge_nothing(void **state)
     assert_float_equal(doubtful.worst_error, 6.25, 1e-12);
 }
 
+static void memory_is_judged_apart(void **state)
+{
+    dit_agreement all, latencies, memory;
+    suite_point_result results[] = {simulated(0, "a", "u4", 1, 1.25), simulated(1, "b", "u4", 10, 15)};
+    (void)state;
+    results[1].is_memory = true;
+    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &all), DIT_OK);
+    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_LATENCIES, &latencies), DIT_OK);
+    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_MEMORY, &memory), DIT_OK);
+    assert_int_equal(all.points, 1);
+    assert_int_equal(latencies.points, 1);
+    assert_int_equal(memory.points, 1);
+    assert_float_equal(memory.worst_error, 0.5, 1e-12);
+}
+
 static suite_published_point printed(const char *model, int gpus)
 {
     return (suite_published_point){.model = model, .gpus = gpus, .status = ""};
@@ -227,6 +242,7 @@ int main(void)
         cmocka_unit_test(one_method_twice_is_no_pair),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(doubtful_and_repeated_points_judge_nothing),
+        cmocka_unit_test(memory_is_judged_apart),
         cmocka_unit_test(groups_are_alike_in_what_is_named),
         cmocka_unit_test(the_answer_leaves_out_what_does_not_exist),
     };

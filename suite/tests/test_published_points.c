@@ -234,6 +234,14 @@ static dit_status quarter_of_a_second(const suite_point_case *one, double *secon
     return DIT_OK;
 }
 
+/* Three gigabytes, or three seconds. */
+static dit_status three_units(const suite_point_case *one, double *out, void *context)
+{
+    (void)context;
+    *out = one->ask == SUITE_ASK_MEMORY_BYTES ? 3e9 : 3;
+    return DIT_OK;
+}
+
 /* All rows of a batch are denoised together on one replica. */
 static void a_batch_is_one_case(void **state)
 {
@@ -297,6 +305,30 @@ static void a_layer_is_a_case_of_its_own_program(void **state)
     suite_point_release(&point);
     point = understood(LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8 stripe/qkvpack\",\"value\":300");
     assert_string_equal(point.method, "u8 packed"); /* without a ring there is no layout */
+    suite_point_release(&point);
+}
+
+/* Memory is that of any machine and any number of steps; a decode is what a clip's decode takes of a whole pipeline. */
+static void memory_and_decodes_are_predicted_too(void **state)
+{
+    suite_point_result result;
+    (void)state;
+    suite_point point =
+        understood("\"model\":\"FLUX.1-dev\",\"resolution\":\"1024x1024\",\"hardware\":\"not stated\",\"gpus\":8,"
+                   "\"method\":\"pipefusion-8\",\"metric\":\"peak_memory\",\"unit\":\"GB\",\"value\":2.5");
+    assert_int_equal(point.skip, SUITE_SKIP_NONE);
+    assert_int_equal(point.cases[0].ask, SUITE_ASK_MEMORY_BYTES);
+    assert_int_equal(suite_point_predict(&point, three_units, NULL, &result), DIT_OK);
+    assert_float_equal(result.predicted, 3, 1e-12);
+    suite_point_release(&point);
+    point = understood("\"model\":\"CogVideoX1.5-5B\",\"resolution\":\"1360x768\",\"frames\":81,\"steps\":50,"
+                       "\"hardware\":\"H20\",\"interconnect\":\"NVLink\",\"gpus\":1,\"method\":\"single\","
+                       "\"metric\":\"latency_vae_decode\",\"unit\":\"s\",\"value\":38");
+    assert_int_equal(point.skip, SUITE_SKIP_NONE);
+    assert_int_equal(point.cases[0].ask, SUITE_ASK_DECODE_SECONDS);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(part_of(&point, "measure"), "scope")), "pipeline");
+    assert_int_equal(suite_point_predict(&point, three_units, NULL, &result), DIT_OK);
+    assert_float_equal(result.predicted, 3, 1e-12);
     suite_point_release(&point);
 }
 
@@ -493,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_decode_that_is_left_out_is_said),
         cmocka_unit_test(displaced_patches_and_clips_are_cases_too),
         cmocka_unit_test(a_layer_is_a_case_of_its_own_program),
+        cmocka_unit_test(memory_and_decodes_are_predicted_too),
         cmocka_unit_test(a_rate_is_compared_as_a_rate),
         cmocka_unit_test(filters_see_what_a_point_says),
         cmocka_unit_test(a_hybrid_is_the_best_of_all_legal_meshes),
