@@ -88,6 +88,9 @@ says 0 explain explain --model flux.1-schnell --gpus 2
 says 2 error explain --model nothing
 says 0 simulate-list simulate --points "$source_dir/results/published/paper_numbers.json" --list
 says 2 error simulate
+says 0 prices prices --date 2026-11-23
+says 1 prices prices --check --date 2026-11-23
+says 2 error prices --kind nothing
 says 0 calibration calibrate --show
 says 0 calibrate calibrate --from published --dry-run
 says 2 error calibrate

@@ -8,6 +8,7 @@
 #include "reports/figures/figure.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/procure/quote.h"
 #include "suite/workload/programs/program.h"
 
 #include <regex.h>
@@ -146,6 +147,13 @@ static void figure_kinds_of_a_workload_are_those_of_the_table(void **state)
     assert_int_equal(check_file(workload_schema, "kind", report_figure_kind_names()), 1);
 }
 
+static void kinds_of_prices_are_those_of_the_code(void **state)
+{
+    (void)state;
+    assert_int_equal(check_file("workloads/schema/price_book.schema.json", "kind", suite_price_kind_names()), 1);
+    assert_int_equal(check_file("results/schema/prices.schema.json", "kind", suite_price_kind_names()), 1);
+}
+
 static void methods_of_a_workload_are_those_of_the_table(void **state)
 {
     const char *words[64] = {NULL};
@@ -178,6 +186,7 @@ int main(void)
         cmocka_unit_test(programs_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(parameters_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(figure_kinds_of_a_workload_are_those_of_the_table),
+        cmocka_unit_test(kinds_of_prices_are_those_of_the_code),
         cmocka_unit_test(methods_of_a_workload_are_those_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

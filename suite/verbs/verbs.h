@@ -30,6 +30,7 @@
     X(explain, "show every mesh for a model and a number of devices: bytes, memory, or why not")                       \
     X(simulate, "simulate published numbers as cases, and show how near the simulation comes")                         \
     X(calibrate, "fit the cost model's parameters to published or measured times")                                     \
+    X(prices, "show price files: how old each quote is, and what a machine costs by them")                             \
     X(generate, "make one image or clip by hand, as PNG")                                                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# `ditbench prices`: ages, kinds and gaps of the shipped price files, --check, and own files that are wrong.
+# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+schemas=$source_dir/results/schema
+prices() { "$ditbench" prices --date 2026-11-23 "$@"; }
+says() { # WORDS ARGUMENT...: the answer has a line with these words
+    local words=$1
+    shift
+    prices "$@" >"$work/out" 2>&1
+    grep -qE -- "$words" "$work/out" || { tail -n 30 "$work/out"; return 1; }
+}
+member() { # EXPRESSION ARGUMENT...: true of the document, called d
+    local expression=$1
+    shift
+    prices --json "$@" >"$work/d.json" || [ $? -eq 1 ] || return 1
+    python3 -c "import json, sys; d = json.load(open(sys.argv[1])); assert $expression" "$work/d.json"
+}
+
+ok "every quote has its kind, age, region and doubt" says '^a100-sxm-40 +8 +on-demand +15.92 USD .* old +phoenix-usa-2 .*form is not named'
+ok "accelerators without a quote are named" says '^Nobody quotes: a800-sxm-80, h20, h800-sxm-80, l20, mi250x$'
+ok "and those that nobody rents out" says '^No rent for: gb200, mi325x, mi355x$'
+ok "a machine without a price says why" says '^8xl20 .*no price: nobody quotes l20'
+ok "a machine of which all quotes are old says so" says '^8xh100-sxm .*only old quotes'
+ok "an old price is shown when it is asked for" says '^8xh100-sxm +8 +on-demand +all +19.2 .*old' 8xh100-sxm --old-prices
+ok "kinds and regions have lines of their own" says '^8xh200-sxm +8 +spot +us-east-1 +27.2 .* old' 8xh200-sxm
+ok "spot enters by its name only" says '^8xh200-sxm +8 +spot +all .*only old quotes' 8xh200-sxm --kind spot
+ok "spot of yesterday is no old price" "$ditbench" prices --date 2026-08-29 --check --kind spot 8xb200-sxm
+ok "eight times one is asked for, and says derived" says '^8xh100-sxm +8 +contract +all +10.4 .*aged, derived' 8xh100-sxm --kind contract --per-device
+ok "and is no price otherwise" says 'a share of some machine' 8xh100-sxm --kind contract
+ok "a part of a machine is priced by instances of its size" member 'd["machines"][0]["prices"][0]["least"] == 4.89' 8xb200-sxm@1
+ok "a part of no size is refused" exits 2 "$ditbench" prices 8xb200-sxm@9
+ok "files have a hash, and their newest and oldest day" member 'all(len(f["hash"]) == 32 and f["oldest"] <= f["newest"] for f in d["files"])'
+ok "the document names each quote that a price rests on" member '[d["quotes"][i]["provider"] for p in d["machines"][0]["prices"][:1] for u in p["quotes"] for i in [[q["quote"] for q in d["quotes"]].index(u["quote"])]] == ["Nebius"]' 8xb200-sxm
+
+ok "--check ends with 1 where a rank would rest on old quotes" exits 1 "$ditbench" prices --check --date 2026-11-23
+ok "and names the machines" says '^8xl40: a rank by price would rest on old quotes$' --check
+ok "--check ends with 0 where it would not" exits 0 "$ditbench" prices --check --date 2026-11-23 8xh200-sxm 8xb200-sxm
+ok "the same quotes are old a year later" exits 1 "$ditbench" prices --check --date 2027-11-23 8xh200-sxm
+ok "a check of nothing but missing prices passes" exits 0 "$ditbench" prices --check --date 2026-11-23 8xl20
+
+schemas_hold() {
+    python3 - "$work" "$source_dir" <<'PYTHON'
+import glob, json, sys
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(0)
+work, source = sys.argv[1:]
+def holds(document, schema):
+    jsonschema.validate(json.load(open(document)), json.load(open(f"{source}/{schema}.schema.json")))
+for file in glob.glob(f"{source}/workloads/prices/*.json"):
+    holds(file, "workloads/schema/price_book")
+for answer in "all", "some", "check":
+    holds(f"{work}/{answer}.json", "results/schema/prices")
+PYTHON
+}
+prices --json >"$work/all.json"
+prices --json 8xh200-sxm 8xl20 8xl40@2 >"$work/some.json"
+prices --json --check >"$work/check.json"
+ok "files and answers are as their schemas say" schemas_hold
+ok "the schema of answers is there" [ -s "$schemas/prices.schema.json" ]
+
+# An own file, and the same without one of its texts.
+own() { # TEXT...: sed commands
+    sed "$@" >"$work/own.json" <<'JSON'
+{
+  "schema": "ditbench.price_book/1",
+  "name": "own",
+  "currency": "EUR",
+  "per": "hour",
+  "sources": {
+    "offer": {
+      "file": "offer.pdf",
+      "date": "2026-11-01"
+    }
+  },
+  "quotes": [
+    {"provider": "Us", "instance": "node", "accelerator": "l20", "count": 8, "region": "-", "kind": "contract", "price": 9, "paid_ahead": 0,
+     "source": "offer", "platform": "8xl20"}
+  ],
+  "rates": [
+    {"from": "EUR", "to": "USD", "rate": 1.1, "date": "2026-11-02", "source": "offer"}
+  ]
+}
+JSON
+}
+wrong() { # LINE WORDS: the file is refused, with its line and these words
+    exits 2 "$ditbench" prices --prices "$work/own.json" 2>"$work/err" && grep -q "own.json:$1:.*$2" "$work/err" ||
+        { cat "$work/err"; return 1; }
+}
+own ''
+ok "an own file prices what nobody quotes, through a dated rate" says '^8xl20 +8 +contract +all +9.9 ' --prices "$work/own.json" --kind contract 8xl20
+changed_price_changes_its_columns_only() {
+    prices --json --prices "$work/own.json" --kind contract 8xl20 >"$work/before.json"
+    own 's/"price": 9,/"price": 18,/'
+    prices --json --prices "$work/own.json" --kind contract 8xl20 >"$work/after.json"
+    diff "$work/before.json" "$work/after.json" | grep '^[<>]' | grep -vE '"(price|least|median|most|per_hour|hash)":' && return 1
+    grep -q '19.8' "$work/after.json"
+}
+ok "a changed price changes prices and nothing else" changed_price_changes_its_columns_only
+own 's/"source": "offer", "platform"/"platform"/'
+ok "a row without its source is refused, with line and key" wrong 13 '"source"'
+own 's/"file": "offer.pdf",//'
+ok "a source that nobody can find is refused" wrong 7 '"repository"'
+own 's/"date": "2026-11-01"/"why": "lost"/'
+ok "a source without a day is refused" wrong 7 '"date"'
+own 's/"kind": "contract", //'
+ok "a row without its kind is refused" wrong 13 '"kind"'
+own 's/"count": 8, //'
+ok "a row without its number of devices is refused" wrong 13 '"count"'
+own 's/  "currency": "EUR",//'
+ok "a file without its currency is refused" wrong 1 '"currency"'
+own 's/"accelerator": "l20"/"accelerator": "l2O"/'
+ok "an accelerator that is none is refused, with the nearest" wrong 13 'there is no accelerator "l2O"'
+own '/"rates"/,$d; s/  \],$/]}/' && sed -i '$s/.*/]}/' "$work/own.json"
+ok "without a rate there is no price in another currency" says 'no dated rate between EUR and USD' --prices "$work/own.json" --kind contract 8xl20
+finish
