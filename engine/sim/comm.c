@@ -86,6 +86,7 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
     sim_group *group = opaque;
     (void)send, (void)recv;
     if (!dit_sim_batch(group->sim, &block_bytes)) return DIT_OK;
+    if (group->size > 1) dit_sim_knows_links(group->sim, false, links_of(group));
     dit_sim_copy(group->sim, group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
     int64_t elements = block_bytes * group->size / (int64_t)sizeof(float);
     dit_sim_charge(group->sim, &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = elements});
@@ -177,12 +178,28 @@ static dit_status start_exchange(void *context)
 /* dit_comm_exchange.ends_s of a hop that is left out. Otherwise it is SimGrid's time before which the library is not
  * done; 0: it is done with the messages. */
 static const double LEFT_OUT = -1;
+/* And of a hop whose block has come with the others'. */
+static const double GATHERED = -2;
 
 /* A rank that sends to the next one and receives from the one before makes a hop of a ring. */
 static bool goes_around(const sim_exchange *e)
 {
     int size = e->group->size, rank = e->group->rank;
     return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
+}
+
+/* A ring whose first hop gathers the blocks of all ranks. */
+static dit_status gather_ring(sim_group *group, int64_t bytes, dit_comm_exchange *out)
+{
+    double all = (double)bytes * group->size;
+    bool first = dit_sim_hops_first(&group->ring, group->size - 1);
+    out->ends_s = GATHERED;
+    if (!first) return DIT_OK;
+    double stretch = enter(group, DIT_COST_ALL_GATHER, all, true);
+    DIT_TRY(pass_on(group, all - (double)bytes, stretch, out));
+    out->ends_s = group->free_s = dit_sim_done_after(group->sim, group->free_s);
+    dit_sim_leave(group->sim);
+    return DIT_OK;
 }
 
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
@@ -193,6 +210,8 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
     sim_exchange e = {.group = group, .to = to, .from = from, .bytes = bytes, .exchange = out};
     (void)send, (void)recv;
     DIT_TRY(dit_sim_start_put_off(group->sim));
+    if (goes_around(&e)) dit_sim_knows_links(group->sim, true, links_of(group));
+    if (goes_around(&e) && dit_sim_gathers_ring(group->sim)) return gather_ring(group, bytes, out);
     dit_sim_copy(group->sim, ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
     bool late = dit_sim_issue(group->sim);
     out->ends_s = 0;
@@ -232,6 +251,7 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
 static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
     sim_group *group = opaque;
+    if (exchange->ends_s == GATHERED) return DIT_OK;
     if (exchange->ends_s == LEFT_OUT) {
         dit_sim_wait_until(group->sim, dit_sim_hops_due(&group->ring));
         return DIT_OK;

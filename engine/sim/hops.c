@@ -19,6 +19,11 @@ bool dit_sim_hops_next(const dit_sim_hops *hops, dit_sim_ring *ring, int64_t of)
     return is_long(hops, ring) && ring->at >= hops->simulated;
 }
 
+bool dit_sim_hops_first(dit_sim_ring *ring, int64_t of)
+{
+    return ring->begun++ % of == 0;
+}
+
 /* The hop that stands for those left out, beside the one before it. */
 static void compare(dit_sim_hops *hops, double seconds, double before_s)
 {

@@ -34,6 +34,8 @@ typedef struct {
 dit_sim_hops dit_sim_hops_of(int simulated);
 /* The next hop of a turn of `of` begins. Returns true if it is left out: then it is no message. */
 bool dit_sim_hops_next(const dit_sim_hops *hops, dit_sim_ring *ring, int64_t of);
+/* The next hop of a turn of `of` begins, none of which is left out. Returns true for the turn's first. */
+bool dit_sim_hops_first(dit_sim_ring *ring, int64_t of);
 /* The message of a hop has arrived, and the hop ends, at `now_s`. */
 void dit_sim_hops_arrived(dit_sim_hops *hops, dit_sim_ring *ring, double now_s);
 /* Returns when the message of a hop that is left out would have arrived. The hop ends then. */

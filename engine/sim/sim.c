@@ -5,6 +5,7 @@
 #include "kernels/cost/census.h"
 #include "kernels/cost/clock.h"
 #include "kernels/cost/read.h"
+#include "kernels/cost/wrapped.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct dit_sim {
         dit_census_call call;
         int tensor, calls; /* calls: the branches of guidance, one after the other, or all at once: 1 */
     } census;
+    dit_wrapped wrap;
     int64_t batch_at, batch_of; /* the entry of a batch that is under way; of 1: none              */
     double left_s;              /* of the newest operator, when other kernels get processors       */
     double entered_s;           /* SimGrid's time when the newest messages were started            */
@@ -90,6 +92,14 @@ static bool is_census(const dit_sim *sim)
     return sim->census.of[0] != NULL;
 }
 
+static void charge_cross(dit_sim *sim, const dit_cost_op *op)
+{
+    dit_cost_time time = dit_wrapped_cross_time(&sim->wrap, &sim->device, &sim->profile, op,
+                                                sim->census.call.size.batch, sim->census.calls);
+    dit_cost_clock_dispatch_many(&sim->timeline, time.kernels, time.host_s, time.device_s);
+    sim->left_s = time.device_s / fmax(time.kernels, 1);
+}
+
 /* In a piece that a census counts, operators are charged with it, but for attention and what is made around it. */
 static bool is_counted(const dit_sim *sim, const dit_cost_op *op)
 {
@@ -97,17 +107,26 @@ static bool is_counted(const dit_sim *sim, const dit_cost_op *op)
     return op->kind != DIT_COST_OP_ATTENTION;
 }
 
+/* Attention to text, of a block whose own operators are counted. */
+static bool is_cross(const dit_sim *sim, const dit_cost_op *op)
+{
+    return sim->wrap.of.crosses && op->kind == DIT_COST_OP_ATTENTION && sim->census.piece && !sim->census.attention;
+}
+
 static void take_time(void *context, const dit_cost_op *op)
 {
     dit_sim *sim = context;
     if (sim->free_of_charge || is_counted(sim, op)) return;
     bool waits = sim->put_off.start;
-    dit_sim_charge(sim, op);
+    if (is_cross(sim, op))
+        charge_cross(sim, op);
+    else
+        dit_sim_charge(sim, op);
     (void)dit_sim_start_put_off(sim); /* whoever sends or waits next hears of a failure */
     if (waits) slow_down_the_rest(sim);
 }
 
-/* Finds what the profile's census says of the case's model, if it has one. */
+/* Finds what the profile's census says of the case's model, if it has one, and what is wrapped around its attention. */
 static dit_status read_census(dit_sim *sim, const dit_json *doc)
 {
     const cJSON *config = dit_json_member(dit_json_member(doc->root, "model"), "config");
@@ -120,7 +139,7 @@ static dit_status read_census(dit_sim *sim, const dit_json *doc)
     sim->census.tensor = (int)dit_json_int_or(dit_json_member(doc->root, "parallel"), "tensor_degree", 1);
     for (int batched = 0; batched < 2; batched++)
         DIT_TRY(dit_census_read(sim->profile.census, config, batched, &sim->census.of[batched]));
-    return DIT_OK;
+    return is_census(sim) ? dit_wrapped_read(doc, sim->profile.wrapper, &sim->wrap) : DIT_OK;
 }
 
 dit_status dit_sim_read(dit_sim *sim, const dit_json *doc, int ranks)
@@ -242,6 +261,15 @@ static dit_census_call call_of(const dit_sim *sim, const dit_piece *piece)
     return call;
 }
 
+static void end_wrap(dit_sim *sim)
+{
+    dit_cost_time time = dit_wrapped_end(&sim->wrap, &sim->device, &sim->profile);
+    if (!(time.host_s + time.device_s > 0)) return;
+    dit_cost_clock_dispatch_many(&sim->timeline, time.kernels, time.host_s, time.device_s);
+    sim->left_s = time.device_s / fmax(time.kernels, 1);
+    (void)dit_sim_start_put_off(sim); /* as in take_time */
+}
+
 static void at_piece(void *context, const dit_piece *piece)
 {
     dit_sim *sim = context;
@@ -263,7 +291,12 @@ static void at_attention(void *context, bool begins)
 {
     dit_sim *sim = context;
     sim->census.attention = begins;
-    if (begins || !sim->census.piece || sim->census.done) return;
+    if (!sim->census.piece) return;
+    if (begins)
+        dit_wrapped_begin(&sim->wrap, sim->census.call.size.batch, sim->census.calls);
+    else
+        end_wrap(sim);
+    if (begins || sim->census.done) return;
     charge_half(sim, DIT_CENSUS_AFTER);
     sim->census.done = true;
 }
@@ -307,13 +340,20 @@ void dit_sim_wait_until(dit_sim *sim, double device_s)
     sim->timeline.device_s = fmax(sim->timeline.device_s, device_s);
 }
 
+static dit_cost_time op_time(const dit_sim *sim, const dit_cost_device *device, const dit_cost_op *op)
+{
+    dit_cost_time time;
+    if (dit_wrapped_op_time(&sim->wrap, device, &sim->profile, op, &time)) return time;
+    return dit_cost_op_time(device, &sim->profile, op);
+}
+
 /* Beside messages an operator is slower; the part of it behind their end is not. */
 static double device_seconds(const dit_sim *sim, const dit_cost_op *op, const dit_cost_time *time)
 {
     double starts_s = fmax(sim->timeline.device_s, sim->timeline.host_s + time->host_s);
     double beside_s = sim->beside_until_s - starts_s;
     if (!(beside_s > 0)) return time->device_s;
-    return slowed(beside_s, dit_cost_op_time(&sim->left, &sim->profile, op).device_s, time->device_s);
+    return slowed(beside_s, op_time(sim, &sim->left, op).device_s, time->device_s);
 }
 
 /* Messages wait for the end of the operator, or start with it: it is a tie. They start as much before the end as they
@@ -322,14 +362,16 @@ static void share_the_start(dit_sim *sim, const dit_cost_op *op, double device_s
 {
     double before_s = fmax(device_s - sim->left_s, 0), slow_s = 0;
     sim->put_off.beside_s = (1 - sim->profile.kernels_before_messages) * before_s;
-    if (sim->put_off.beside_s > 0) slow_s = dit_cost_op_time(&sim->left, &sim->profile, op).device_s;
+    if (sim->put_off.beside_s > 0) slow_s = op_time(sim, &sim->left, op).device_s;
     sim->put_off.slower = slow_s > device_s ? slow_s / device_s - 1 : 0;
     sim->left_s += sim->put_off.beside_s;
 }
 
 void dit_sim_charge(dit_sim *sim, const dit_cost_op *op)
 {
-    dit_cost_time time = dit_cost_op_time(&sim->device, &sim->profile, op);
+    dit_cost_time time = op_time(sim, &sim->device, op);
+    dit_wrapped_saw(&sim->wrap, op);
+    if (!(time.device_s + time.host_s > 0)) return; /* the library makes nothing of it */
     if (sim->batch_at > 0) time.host_s = 0;
     double device_s = device_seconds(sim, op, &time);
     dit_cost_clock_dispatch(&sim->timeline, time.host_s, device_s);
@@ -392,6 +434,16 @@ double dit_sim_enter(dit_sim *sim, const dit_cost_group *group, dit_cost_collect
     double done_s = (queued ? sim->beside_until_s : sim->timeline.charged_s) + exchange.seconds;
     if (beside) sim->beside_until_s = fmax(sim->beside_until_s, done_s);
     return 1 / exchange.bandwidth_factor;
+}
+
+bool dit_sim_gathers_ring(const dit_sim *sim)
+{
+    return sim->wrap.in && sim->wrap.of.self.gathers;
+}
+
+void dit_sim_knows_links(dit_sim *sim, bool ring, const dit_cost_group *links)
+{
+    *(ring ? &sim->wrap.ring_links : &sim->wrap.ulysses_links) = *links;
 }
 
 void dit_sim_pass_over(dit_sim *sim, const dit_cost_group *group, double bytes)

@@ -79,6 +79,11 @@ dit_status dit_sim_start_put_off(dit_sim *sim);
  * many times longer the simulated messages are to be; below 1 where the library is faster than the simulated links. */
 double dit_sim_enter(dit_sim *sim, const dit_cost_group *group, dit_cost_collective collective, double bytes,
                      bool beside);
+/* Whether the software gathers the blocks of keys of all ring ranks at once, where the engine sends each to the next. */
+bool dit_sim_gathers_ring(const dit_sim *sim);
+/* These are the links of the ranks that share heads, or of a ring, on which the software exchanges more than the
+ * engine does. */
+void dit_sim_knows_links(dit_sim *sim, bool ring, const dit_cost_group *links);
 /* Takes the place of dit_sim_enter for messages of two neighbours that are left out: what the device computes next is
  * beside them. */
 void dit_sim_pass_over(dit_sim *sim, const dit_cost_group *group, double bytes);

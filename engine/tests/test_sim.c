@@ -441,8 +441,8 @@ static void the_engines_clock_is_virtual(void **state)
 /* ---- pieces that a census counts --------------------------------------------------------------------------------- */
 
 /* A rank with the software whose operators are counted, and FLUX.1-dev as its case's model, with other latents where
- * `changed`. */
-static dit_sim *open_counted(bool changed)
+ * `changed`; one of `ulysses` that share its sequence. */
+static dit_sim *open_shared(bool changed, int ulysses)
 {
     char text[2048];
     dit_json doc;
@@ -454,13 +454,18 @@ static dit_sim *open_counted(bool changed)
              "\"model\":{\"config\":{\"_class_name\":\"FluxTransformer2DModel\",\"attention_head_dim\":128,"
              "\"axes_dims_rope\":[16,56,56],\"guidance_embeds\":true,\"in_channels\":%d,\"joint_attention_dim\":4096,"
              "\"num_attention_heads\":24,\"num_layers\":19,\"num_single_layers\":38,\"out_channels\":null,"
-             "\"patch_size\":1,\"pooled_projection_dim\":768}}}",
-             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, nvlink, changed ? 32 : 64);
+             "\"patch_size\":1,\"pooled_projection_dim\":768}},\"parallel\":{\"ulysses_degree\":%d}}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, nvlink, changed ? 32 : 64, ulysses);
     assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
     assert_ok(dit_sim_create(&grid, &sim));
-    assert_ok(dit_sim_read(sim, &doc, 1));
+    assert_ok(dit_sim_read(sim, &doc, ulysses));
     dit_json_release(&doc);
     return sim;
+}
+
+static dit_sim *open_counted(bool changed)
+{
+    return open_shared(changed, 1);
 }
 
 static const dit_piece double_block = {
@@ -534,9 +539,37 @@ static void a_model_that_no_census_has_is_charged_by_parts(void **state)
     close_rank(sim);
 }
 
+static void call_copy(const dit_guest *guest)
+{
+    guest->kernels->copy(NULL, &(dit_copy_args){.n0 = 1, .n1 = 4096, .n2 = 1, .inner = 3072});
+}
+
+static void a_library_around_shared_attention_makes_its_own_copies(void **state)
+{
+    dit_sim *sim = open_shared(false, 2);
+    dit_guest guest = dit_sim_guest(sim);
+    (void)state;
+    assert_true(added_by(sim, call_copy, &guest) > 0);
+    begin_block(&guest);
+    dit_guest_at_attention(&guest, true);
+    assert_near(added_by(sim, call_copy, &guest), 0, 0);
+    double host_s = dit_sim_host_now(sim);
+    dit_sim_charge(sim, &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = 1 << 20});
+    assert_near(dit_sim_host_now(sim) - host_s, 2e-5 + 6 * 4.5e-6, 1e-12); /* a copy and six views: q's way in */
+    assert_true(added_by(sim, call_attention, &guest) > 0);
+    host_s = dit_sim_host_now(sim);
+    dit_sim_charge(sim, &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = 1 << 20});
+    assert_near(dit_sim_host_now(sim) - host_s, 2 * 2e-5 + 8 * 4.5e-6, 1e-12); /* the result's way back */
+    assert_true(added_by(sim, end_attention, &guest) > 0);
+    assert_true(added_by(sim, call_copy, &guest) == 0); /* the block's own are counted */
+    end_piece(&guest);
+    close_rank(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_around_shared_attention_makes_its_own_copies),
         cmocka_unit_test(messages_cost_their_issue_the_librarys_latency_and_the_links),
         cmocka_unit_test(bytes_on_the_links_are_the_simulations),
         cmocka_unit_test(a_counted_piece_is_charged_once_and_its_operators_are_not),

@@ -85,6 +85,7 @@ typedef struct {
     dit_habits habits;                /* where it runs a method differently from this engine                         */
     bool packed_linear;               /* matrices that the engine packs together are one product                     */
     char census[DIT_COST_PATH];       /* folder of kernels/cost/census.h; "": the parts below say all              */
+    char wrapper[DIT_COST_PATH];      /* file of kernels/cost/wrapper.h; "": the parts say what is around attention  */
     bool fused;                       /* a compiler has fused the census's element-wise chains                      */
     double view_dispatch_s;           /* host time of a view, which is no kernel                                    */
     double norm_row_s;                /* time of a processor for one row of a norm, however short                   */

@@ -367,24 +367,34 @@ static dit_status read_like(const dit_json *doc)
     return DIT_OK;
 }
 
-/* Reads the census that the profile names, a folder beside the profile unless it is a whole path, and what it costs. */
+/* Finds the file or folder that the profile names: in `folder` beside the profile, unless it is a whole path. */
+static dit_status find_beside(const dit_json *doc, const char *key, const char *folder, const char *ending,
+                              char out[DIT_COST_PATH])
+{
+    const char *name = "", *slash = strrchr(doc->path, '/');
+    char pointer[POINTER];
+    int own = slash ? (int)(slash - doc->path + 1) : 0;
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", key, &name));
+    if (!*name) return DIT_OK;
+    snprintf(pointer, sizeof pointer, "/%s", key);
+    int length = *name == '/' ? snprintf(out, DIT_COST_PATH, "%s", name)
+                              : snprintf(out, DIT_COST_PATH, "%.*s%s/%s%s", own, doc->path, folder, name, ending);
+    if (length >= DIT_COST_PATH)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "the path of the %s is too long", key);
+    if (access(out, R_OK) == 0) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_NOT_FOUND, "there is no %s in %s", key, out);
+}
+
+/* Reads the census and the wrapper that the profile names, and what counted operators cost. */
 static dit_status read_counted(const dit_json *doc, dit_cost_profile *out)
 {
-    const char *census = "", *slash = strrchr(doc->path, '/');
-    int folder = slash ? (int)(slash - doc->path + 1) : 0;
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "census", &census));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "fused", &out->fused));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "view_dispatch_s", 0, 1, &out->view_dispatch_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "norm_row_s", 0, 1, &out->norm_row_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "pageable_copy_bytes_per_s", 1, 1e15,
                                      &out->pageable_copy_bytes_per_s));
-    if (!*census) return DIT_OK;
-    int length = *census == '/' ? snprintf(out->census, DIT_COST_PATH, "%s", census)
-                                : snprintf(out->census, DIT_COST_PATH, "%.*scensus/%s", folder, doc->path, census);
-    if (length >= DIT_COST_PATH)
-        return dit_json_fail(doc, "/census", DIT_ERR_JSON_VALUE, "the path of the census is too long");
-    if (access(out->census, R_OK) == 0) return DIT_OK;
-    return dit_json_fail(doc, "/census", DIT_ERR_NOT_FOUND, "there is no census in %s", out->census);
+    DIT_TRY(find_beside(doc, "wrapper", "wrappers", ".json", out->wrapper));
+    return find_beside(doc, "census", "census", "", out->census);
 }
 
 static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
@@ -404,6 +414,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "packed_linear",
                                        "attention_kernels",
                                        "census",
+                                       "wrapper",
                                        "fused",
                                        "view_dispatch_s",
                                        "norm_row_s",

@@ -122,6 +122,8 @@ static dit_status read_profile_changed(const char *from, const char *to, dit_cos
     const char *at = strstr(text, from);
     assert_non_null(at);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    char *wrapper = strstr(changed, "  \"wrapper\": \"xdit");
+    if (wrapper) memset(wrapper, ' ', strcspn(wrapper, "\n")); /* it is not beside the changed file */
     test_file_make(path, changed, strlen(changed));
     dit_status st = dit_cost_profile_read(path, out);
     unlink(path);
@@ -144,6 +146,21 @@ static void a_profile_finds_its_census_beside_it_or_by_its_path(void **state)
     assert_string_equal(profile_named("pytorch-eager").census, "");
 }
 
+static void a_profile_finds_its_wrapper_as_it_does_its_census(void **state)
+{
+    dit_cost_profile profile = profile_named("pytorch-eager-2025");
+    (void)state;
+    assert_string_equal(profile.wrapper, PROFILES "/wrappers/xdit-0.4.json");
+    assert_ok(read_profile_changed(
+        "\"diffusers-0.33.1\"",
+        "\"" PROFILES "/census/diffusers-0.33.1\",\"wrapper\":\"" PROFILES "/wrappers/xdit-0.3.json\"", &profile));
+    assert_string_equal(profile.wrapper, PROFILES "/wrappers/xdit-0.3.json");
+    assert_int_equal(read_profile_changed("\"diffusers-0.33.1\"",
+                                          "\"" PROFILES "/census/diffusers-0.33.1\",\"wrapper\":\"none\"", &profile),
+                     DIT_ERR_NOT_FOUND);
+    assert_string_equal(profile_named("pytorch-eager").wrapper, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +170,7 @@ int main(void)
         cmocka_unit_test(bad_parameters_are_refused_by_name),
         cmocka_unit_test(a_profile_must_say_every_part),
         cmocka_unit_test(a_profile_finds_its_census_beside_it_or_by_its_path),
+        cmocka_unit_test(a_profile_finds_its_wrapper_as_it_does_its_census),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

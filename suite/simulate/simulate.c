@@ -82,16 +82,16 @@ static void take_copies(dit_json_writer *w, const suite_cluster *cluster, cJSON 
     dit_json_put_number(w, profile, key, cluster->pageable_copy_bytes_per_s);
 }
 
-/* The file is read where it is written, away from the censuses. */
-static void find_census(dit_json_writer *w, cJSON *profile)
+/* The file is read where it is written, away from what it names. */
+static void find_named(dit_json_writer *w, const char *key, const char *format, cJSON *profile)
 {
-    const char *name = dit_json_text_or(profile, "census", NULL), *root = name ? suite_workloads_folder() : NULL;
-    char folder[SUITE_PATH], whole[SUITE_PATH];
+    const char *name = dit_json_text_or(profile, key, NULL), *root = name ? suite_workloads_folder() : NULL;
+    char path[SUITE_PATH], whole[SUITE_PATH];
     if (!root) return;
-    dit_json_put_status(w, suite_path(folder, "%s/profiles/census/%s", root, name));
-    if (!realpath(folder, whole)) return; /* the engine says that it is not there */
-    cJSON_DeleteItemFromObjectCaseSensitive(profile, "census");
-    dit_json_put_string(w, profile, "census", whole);
+    dit_json_put_status(w, suite_path(path, format, root, name));
+    if (!realpath(path, whole)) return; /* the engine says that it is not there */
+    cJSON_DeleteItemFromObjectCaseSensitive(profile, key);
+    dit_json_put_string(w, profile, key, whole);
 }
 
 static dit_status write_parameters(const char *folder, const suite_calibration *calibration,
@@ -110,7 +110,8 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
     scale_host(&w, cluster, stack.root);
     take_copies(&w, cluster, stack.root);
-    find_census(&w, stack.root);
+    find_named(&w, "census", "%s/profiles/census/%s", stack.root);
+    find_named(&w, "wrapper", "%s/profiles/wrappers/%s.json", stack.root);
     DIT_TRY_GOTO(st, w.status, done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);
