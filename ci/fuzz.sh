@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
 # Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; all targets)
-# Targets: annotations baseline import json pack prices published quotes safetensors workload.
+# Targets: annotations baseline import json pack prices published quotes safetensors skypilot workload.
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-known="annotations baseline import json pack prices published quotes safetensors workload"
+known="annotations baseline import json pack prices published quotes safetensors skypilot workload"
 # shellcheck disable=SC2206  # names are words
 [ ${#targets[@]} -gt 0 ] || targets=($known)
 build=build/fuzz

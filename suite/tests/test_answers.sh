@@ -91,6 +91,9 @@ says 2 error simulate
 says 0 prices prices --date 2026-11-23
 says 1 prices prices --check --date 2026-11-23
 says 2 error prices --kind nothing
+printf 'InstanceType,AcceleratorName,AcceleratorCount,Price,Region\ni,L4,1,1.5,r\n' >vms.csv
+printf '{"schema":"ditbench.price_names/1","provider":"P","currency":"USD","repository":"r","path":"p","accelerators":{"L4":[{"accelerator":"l4"}]}}' >names.json
+says 0 prices-import prices --import skypilot vms.csv --map names.json --date 2026-11-20 --commit abc
 says 0 calibration calibrate --show
 says 0 calibrate calibrate --from published --dry-run
 says 2 error calibrate

@@ -40,6 +40,36 @@ ok "--check ends with 0 where it would not" exits 0 "$ditbench" prices --check -
 ok "the same quotes are old a year later" exits 1 "$ditbench" prices --check --date 2027-11-23 8xh200-sxm
 ok "a check of nothing but missing prices passes" exits 0 "$ditbench" prices --check --date 2026-11-23 8xl20
 
+# A catalogue of four lines: a quote with a spot price, a ceiling, a machine of twelve, no accelerator.
+cat >"$work/vms.csv" <<'CSV'
+InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,Region,GpuInfo,SpotPrice
+h100-sxm-x8,H100,8,128,1600,23.60,north,"{'Gpus': [{'Name': 'H100', 'Count': 8, 'MemoryInfo': {'SizeInMiB': 81920}}]}",10.00
+h100-sxm-x1,H100,1,16,200,2.95,north,"{'Gpus': [{'Name': 'H100', 'Count': 1, 'MemoryInfo': {'SizeInMiB': 81920}}]}",2.95
+h100-sxm-x12,H100,12,16,200,35.4,north,,
+cpu-x4,,0,4,16,0.0992,north,,
+CSV
+cat >"$work/names.json" <<'JSON'
+{"schema": "ditbench.price_names/1", "provider": "P", "currency": "USD", "repository": "o/r", "path": "vms.csv",
+ "accelerators": {"H100": [{"accelerator": "h100-sxm-80", "memory_gib": 80, "platforms": {"8": "8xh100-sxm"}}]}}
+JSON
+import() { "$ditbench" prices --import skypilot "$work/vms.csv" --map "$work/names.json" --date 2026-11-20 --commit abc "$@"; }
+imported() {
+    import --output "$work/made.json" >"$work/out" || { cat "$work/out"; return 1; }
+    grep -q 'vms.csv:3: spot_ceiling: ' "$work/out" && grep -q 'vms.csv:4: count: 12 devices' "$work/out" &&
+        grep -q '^4 lines: 3 quotes, 0 of them in doubt; 2 refused, 1 without an accelerator$' "$work/out" || { cat "$work/out"; return 1; }
+    says '^8xh100-sxm +8 +on-demand +all +23.6 .*plain' --prices "$work/made.json" 8xh100-sxm &&
+        says '^8xh100-sxm +8 +spot +all +10 .*plain' --prices "$work/made.json" 8xh100-sxm --kind spot
+}
+ok "a catalogue is imported, and each line that is refused says why" imported
+ok "and not without its commit" exits 2 "$ditbench" prices --import skypilot "$work/vms.csv" --map "$work/names.json" --date 2026-11-20
+ok "a format that nobody knows is refused" exits 2 "$ditbench" prices --import excel "$work/vms.csv"
+unknown_accelerator() {
+    sed 's/h100-sxm-80/h100-smx-80/' "$work/names.json" >"$work/wrong.json"
+    ! import --map "$work/wrong.json" 2>"$work/err" && grep -q 'there is no accelerator "h100-smx-80"' "$work/err"
+}
+ok "a table that names no accelerator of the catalogue is refused" unknown_accelerator
+import --json >"$work/import.json"
+
 schemas_hold() {
     python3 - "$work" "$source_dir" <<'PYTHON'
 import glob, json, sys
@@ -52,6 +82,8 @@ def holds(document, schema):
     jsonschema.validate(json.load(open(document)), json.load(open(f"{source}/{schema}.schema.json")))
 for file in glob.glob(f"{source}/workloads/prices/*.json"):
     holds(file, "workloads/schema/price_book")
+holds(f"{work}/names.json", "workloads/schema/price_names")
+holds(f"{work}/made.json", "workloads/schema/price_book")
 for answer in "all", "some", "check":
     holds(f"{work}/{answer}.json", "results/schema/prices")
 PYTHON

@@ -6,6 +6,7 @@
 #include "suite/platform/platform.h"
 #include "suite/procure/price_answer.h"
 #include "suite/text.h"
+#include "suite/verbs/prices_import.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>
@@ -24,17 +25,23 @@ static const char purpose[] =
     "7 days. Old quotes and quotes in doubt enter no rank unless --old-prices or --doubtful says so. --check names "
     "the\n"
     "machines whose rank would rest on nothing but old quotes.\n"
-    "Exit: 0 done; 1 --check found one; 2 a price file is wrong.";
-static const char examples[] = "ditbench prices\n"
-                               "ditbench prices 8xh200-sxm 8xl40\n"
-                               "ditbench prices 8xh100-sxm@4 --kind spot --old-prices\n"
-                               "ditbench prices 8xh100-sxm --kind contract --per-device\n"
-                               "ditbench prices --check 8xh200-sxm --date 2026-11-23";
+    "--import skypilot FILE makes a price file (--output FILE) of a catalogue CSV of SkyPilot, read at --commit on\n"
+    "--date, whose names --map explains; each line that is no price is refused with the reason.\n"
+    "Exit: 0 done; 1 --check found one; 2 a price file, or what is imported, is wrong.";
+static const char examples[] =
+    "ditbench prices\n"
+    "ditbench prices 8xh200-sxm 8xl40\n"
+    "ditbench prices 8xh100-sxm@4 --kind spot --old-prices\n"
+    "ditbench prices 8xh100-sxm --kind contract --per-device\n"
+    "ditbench prices --check 8xh200-sxm --date 2026-11-23\n"
+    "ditbench prices --import skypilot vms.csv --map names.json --date 2026-11-23 --commit 0082b04 "
+    "--output mine.json";
 
 typedef struct {
     suite_cli cli;
     suite_strings files;
     const char *date, *kind, *region, *currency;
+    prices_import_request import;
     bool check, old_prices, doubtful, per_device;
     suite_price_book book;
     suite_price_answer answer;
@@ -169,10 +176,22 @@ int suite_verb_prices(int argc, char **argv)
          0, 0},
         {"prices", 0, SUITE_OPTION_STRINGS, "FILE", "read this price file in place of workloads/prices; repeatable",
          &call.files, 0, 0},
+        {"import", 0, SUITE_OPTION_STRING, "FORMAT", "make a price file of a catalogue: skypilot", &call.import.format,
+         0, 0},
+        {"map", 0, SUITE_OPTION_STRING, "FILE", "what the names of the catalogue stand for", &call.import.map, 0, 0},
+        {"commit", 0, SUITE_OPTION_STRING, "COMMIT", "the commit that the catalogue was read at", &call.import.commit,
+         0, 0},
         {0}};
     const suite_cli_spec spec = {"prices", "[PLATFORM[@DEVICES]...]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
+    if (call.import.format) {
+        call.import.date = call.date;
+        call.import.file = call.cli.operand_count == 1 ? call.cli.operands[0] : NULL;
+        code = prices_import(&call.cli, &call.import);
+        suite_cli_release(&call.cli);
+        return code;
+    }
     call.answer.book = &call.book;
     dit_status st = read_terms(&call);
     if (st == DIT_OK) st = read_book(&call);
