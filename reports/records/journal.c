@@ -370,6 +370,17 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     return read_traffic(doc, record, kase);
 }
 
+/* Which share of the cores others used while the process ran. */
+static dit_status read_others(const dit_json *doc, report_process *process)
+{
+    const double most_cores = 1e6;
+    double others = NAN, cores = NAN;
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "other_cores", 0, most_cores, &others));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "of_cores", 1, most_cores, &cores));
+    process->other_share = others / cores;
+    return DIT_OK;
+}
+
 static dit_status read_result(const dit_json *doc, report_table *table)
 {
     const int64_t most = INT64_C(1) << 53;
@@ -386,6 +397,7 @@ static dit_status read_result(const dit_json *doc, report_table *table)
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "order", 0, most, &process->order));
     DIT_TRY(read_status(doc, &process->status));
     DIT_TRY(read_record(doc, kase, process));
+    DIT_TRY(read_others(doc, process));
     DIT_TRY(read_failure(doc, kase, &failed));
     if (failed && process->status == DIT_OUTCOME_OK) process->status = DIT_OUTCOME_INVALID;
     table->result_lines++;

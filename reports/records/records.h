@@ -19,7 +19,8 @@ typedef struct {
     int64_t process, order;
     dit_outcome status;
     double metric[REPORT_METRIC_COUNT];
-    char *hosts; /* where its ranks ran (ranks.h); NULL: nobody says */
+    double other_share; /* of the cores, that other processes used meanwhile; NAN: nobody says */
+    char *hosts;        /* where its ranks ran (ranks.h); NULL: nobody says */
 } report_process;
 
 /* What one rank sent, by axis, collective and phase. */

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/log.h"
 #include "reports/records/ranks.h"
+#include "suite/machine/contention.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,6 +36,23 @@ static bool all_equal(const suite_side_case *kase, report_metric metric)
     return equal;
 }
 
+/* A time beside which other processes used the cores is none to hold others to. */
+static bool is_busy(const suite_side_case *kase, int process)
+{
+    return !kase->simulated && kase->other_shares && kase->other_shares[process] > SUITE_CONTENTION_LIMIT;
+}
+
+static void tell_busy(const suite_side *side)
+{
+    int busy = 0;
+    for (int i = 0; i < side->case_count; i++)
+        for (int p = 0; p < side->cases[i].process_count; p++) busy += is_busy(&side->cases[i], p);
+    if (busy)
+        dit_log_warning("the times of %d process%s are left out of the baseline: other processes used the cores "
+                        "meanwhile",
+                        busy, busy == 1 ? "" : "es");
+}
+
 static void put_metric(dit_json_writer *w, cJSON *metrics, const suite_side_case *kase, report_metric metric)
 {
     const report_metric_info *info = report_metric_get(metric);
@@ -44,7 +63,8 @@ static void put_metric(dit_json_writer *w, cJSON *metrics, const suite_side_case
     }
     cJSON *list = dit_json_put_array(w, metrics, info->name);
     for (int i = 0; i < kase->process_count; i++)
-        if (isfinite(kase->values[metric][i])) dit_json_put_number(w, list, NULL, kase->values[metric][i]);
+        if (isfinite(kase->values[metric][i]) && !(clock && is_busy(kase, i)))
+            dit_json_put_number(w, list, NULL, kase->values[metric][i]);
 }
 
 static void put_case(dit_json_writer *w, cJSON *list, const suite_side *side, const suite_side_case *kase)
@@ -92,6 +112,7 @@ dit_status suite_baseline_write(const suite_side *side, const char *path, const 
     dit_json_put_string(&w, root, "written", now);
     dit_json_put_string(&w, root, "source", side->name);
     put_session(&w, root, side);
+    tell_busy(side);
     cJSON *cases = dit_json_put_array(&w, root, "cases");
     for (int i = 0; i < side->case_count; i++) put_case(&w, cases, side, &side->cases[i]);
     DIT_TRY(dit_json_finish(&w, root, &document));

@@ -1,8 +1,10 @@
 #include "suite/compare/comparison.h"
 
+#include "base/stats.h"
 #include "base/words.h"
 #include "reports/records/ranks.h"
 #include "suite/compare/looks.h"
+#include "suite/machine/contention.h"
 #include "suite/workload/tags.h"
 
 #include <math.h>
@@ -146,15 +148,22 @@ typedef struct {
     int old_count, now_count;
 } samples;
 
-static int take_values(const suite_side_case *kase, report_metric metric, double *out)
+/* Whether others used so much of the cores that the process does not count. Who does not know counts it. */
+static bool is_busy(const suite_side_case *kase, int process, double limit)
+{
+    return kase->other_shares && kase->other_shares[process] > limit;
+}
+
+static int take_values(const suite_side_case *kase, report_metric metric, double limit, double *out)
 {
     int count = 0;
     for (int i = 0; i < kase->process_count; i++)
-        if (kase->values[metric][i] > 0) out[count++] = kase->values[metric][i];
+        if (kase->values[metric][i] > 0 && !is_busy(kase, i, limit)) out[count++] = kase->values[metric][i];
     return count;
 }
 
-static int take_pairs(const suite_side_case *old, const suite_side_case *now, report_metric metric, samples *out)
+static int take_pairs(const suite_side_case *old, const suite_side_case *now, report_metric metric, double limit,
+                      samples *out)
 {
     int pairs = 0;
     for (int i = 0, j = 0; i < old->process_count && j < now->process_count;) {
@@ -162,26 +171,47 @@ static int take_pairs(const suite_side_case *old, const suite_side_case *now, re
             old->processes[i] < now->processes[j] ? i++ : j++;
             continue;
         }
+        bool busy = is_busy(old, i, limit) || is_busy(now, j, limit);
         out->old[pairs] = old->values[metric][i++];
         out->now[pairs] = now->values[metric][j++];
-        if (out->old[pairs] > 0 && out->now[pairs] > 0) pairs++;
+        if (out->old[pairs] > 0 && out->now[pairs] > 0 && !busy) pairs++;
     }
     return pairs;
 }
 
-static dit_status judge_samples(const suite_comparison *c, double level, suite_timing *t)
+/* The samples beside which others used at most the share `limit`; returns how many there are on the side with fewer. */
+static int take_samples(const suite_comparison *c, const suite_timing *t, double limit, samples *out)
+{
+    if (c->paired) {
+        out->old_count = out->now_count = take_pairs(t->old, t->now, t->metric, limit, out);
+    } else {
+        out->old_count = take_values(t->old, t->metric, limit, out->old);
+        out->now_count = take_values(t->now, t->metric, limit, out->now);
+    }
+    return out->old_count < out->now_count ? out->old_count : out->now_count;
+}
+
+/* Too few that count for a verdict are no verdict; the ratio of all is shown then, as it is better than none. */
+static void judge_counted(const suite_comparison *c, const suite_comparison_params *params, suite_timing *t, samples *s)
+{
+    int all = take_samples(c, t, INFINITY, s), old_all = s->old_count, now_all = s->now_count;
+    int counted = take_samples(c, t, params->busy_limit, s);
+    t->not_counted = old_all - s->old_count + (c->paired ? 0 : now_all - s->now_count);
+    if (counted < SUITE_RATIO_LEAST && counted < all) take_samples(c, t, INFINITY, s);
+    t->ratio = c->paired ? suite_ratio_of_pairs(s->old, s->now, s->old_count, params->level)
+                         : suite_ratio_of_samples(s->old, s->old_count, s->now, s->now_count, params->level);
+    t->ratio.n = counted;
+    if (s->old_count) t->before = dit_stats_median(s->old, s->old_count);
+    if (s->now_count) t->after = dit_stats_median(s->now, s->now_count);
+}
+
+static dit_status judge_samples(const suite_comparison *c, const suite_comparison_params *params, suite_timing *t)
 {
     samples s = {0};
     s.old = malloc(((size_t)t->old->process_count + 1) * sizeof *s.old);
     s.now = malloc(((size_t)t->now->process_count + 1) * sizeof *s.now);
-    if (s.old && s.now && c->paired) {
-        t->ratio = suite_ratio_of_pairs(s.old, s.now, take_pairs(t->old, t->now, t->metric, &s), level);
-    } else if (s.old && s.now) {
-        s.old_count = take_values(t->old, t->metric, s.old);
-        s.now_count = take_values(t->now, t->metric, s.now);
-        t->ratio = suite_ratio_of_samples(s.old, s.old_count, s.now, s.now_count, level);
-    }
     bool allocated = s.old && s.now;
+    if (allocated) judge_counted(c, params, t, &s);
     free(s.old);
     free(s.now);
     return allocated ? DIT_OK : no_memory();
@@ -216,7 +246,7 @@ static dit_status add_timing(suite_comparison *c, const suite_comparison_params 
         c->exact_count++;
         return DIT_OK;
     }
-    DIT_TRY(judge_samples(c, params->level, t));
+    DIT_TRY(judge_samples(c, params, t));
     t->evidence = suite_ratio_evidence(&t->ratio, t->margin);
     return DIT_OK;
 }
@@ -463,6 +493,9 @@ dit_status suite_comparison_make(const suite_side *old, const suite_side *now, c
     }
     out->paired = old->pairing[0] && strcmp(old->pairing, now->pairing) == 0;
     if (!(params.level > 0)) params.level = suite_looks_level(usual_level, out->paired ? old->looks : 1);
+    if (!(params.busy_limit > 0) && out->paired) params.busy_limit = old->busy_limit;
+    if (!(params.busy_limit > 0)) params.busy_limit = SUITE_CONTENTION_LIMIT;
+    out->busy_limit = params.busy_limit;
     if (out->paired && !params.across && old->across[0]) params.across = old->across;
     out->across = params.across != NULL;
     dit_status st = check_tag_names(params.across);
@@ -475,6 +508,11 @@ dit_status suite_comparison_make(const suite_side *old, const suite_side *now, c
     release_keys(&after);
     if (st != DIT_OK) suite_comparison_release(out);
     return st;
+}
+
+bool suite_timing_is_precise(const suite_timing *t)
+{
+    return !t->exact && t->ratio.n >= SUITE_RATIO_LEAST && 4 * suite_ratio_reach(&t->ratio) < log1p(t->margin);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

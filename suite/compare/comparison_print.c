@@ -48,13 +48,26 @@ static void interval_text(const suite_timing *t, char out[2 * REPORT_NUMBER_TEXT
         snprintf(out, 2 * REPORT_NUMBER_TEXT, "-");
 }
 
+static bool is_beyond_margin(const suite_timing *t)
+{
+    return t->ratio.low > 1 + t->margin || t->ratio.high * (1 + t->margin) < 1;
+}
+
 /* What keeps a timing from a verdict; "" where nothing does. */
 static void reason_text(const suite_timing *t, char out[NOTE_BYTES])
 {
     out[0] = '\0';
     if (t->verdict != SUITE_VERDICT_UNDECIDED) return;
-    if (t->ratio.n < SUITE_RATIO_LEAST)
+    if (t->ratio.n < SUITE_RATIO_LEAST && t->not_counted)
+        snprintf(out, NOTE_BYTES, "%d %s, a verdict needs %d; beside %d more other processes used the cores",
+                 t->ratio.n, t->ratio.paired ? "pairs count" : "processes count", SUITE_RATIO_LEAST, t->not_counted);
+    else if (t->ratio.n < SUITE_RATIO_LEAST)
         snprintf(out, NOTE_BYTES, "%d processes, a verdict needs %d", t->ratio.n, SUITE_RATIO_LEAST);
+    else if (suite_timing_is_precise(t))
+        snprintf(out, NOTE_BYTES, "the change lies at the margin of %.3g %%", 100 * t->margin);
+    else if (is_beyond_margin(t))
+        snprintf(out, NOTE_BYTES, "the change is less than 1.5 times its uncertainty of %.3g %%",
+                 100 * expm1(suite_ratio_reach(&t->ratio)));
     else
         snprintf(out, NOTE_BYTES, "the interval crosses the margin of %.3g %%", 100 * t->margin);
 }
@@ -166,26 +179,36 @@ static void print_skipped(const suite_comparison *c, FILE *out)
     }
 }
 
+/* Each reason once, with how many times it keeps from a verdict. */
 static void print_reasons(const suite_comparison *c, FILE *out)
 {
     char note[NOTE_BYTES];
-    int few = 0, crossing = 0;
-    double margin = 0;
+    int few = 0, wide = 0;
     for (int i = 0; i < c->timing_count; i++) {
-        reason_text(&c->timings[i], note);
+        const suite_timing *t = &c->timings[i];
+        reason_text(t, note);
         if (!note[0]) continue;
-        bool too_few = c->timings[i].ratio.n < SUITE_RATIO_LEAST;
-        few += too_few;
-        crossing += !too_few;
-        margin = fmax(margin, c->timings[i].margin);
+        fprintf(out, "undecided: %s: %s\n", t->now->label, note);
+        few += t->ratio.n < SUITE_RATIO_LEAST && !t->not_counted;
+        wide += t->ratio.n >= SUITE_RATIO_LEAST && !suite_timing_is_precise(t);
     }
-    if (few)
-        fprintf(out, "undecided: %d case%s with fewer than %d processes on a side; run with --processes %d\n", few,
-                suite_plural(few), SUITE_RATIO_LEAST, SUITE_RATIO_LEAST);
-    if (crossing)
+    if (few) fprintf(out, "to have enough processes, run with --processes %d\n", SUITE_RATIO_LEAST);
+    if (wide && !c->paired) fprintf(out, "`ditbench ab` runs pairs until the intervals are narrow enough\n");
+}
+
+/* What does not count, for other processes used the cores meanwhile. */
+static void print_not_counted(const suite_comparison *c, FILE *out)
+{
+    int sum = 0, cases = 0;
+    for (int i = 0; i < c->timing_count; i++) sum += c->timings[i].not_counted, cases += c->timings[i].not_counted > 0;
+    if (sum)
         fprintf(out,
-                "undecided: %d interval%s cross%s the margin of %.3g %%; `ditbench ab` runs pairs until they do not\n",
-                crossing, suite_plural(crossing), crossing == 1 ? "es" : "", 100 * margin);
+                "busy: %d %s%s of %d case%s not counted, for other processes used more than %.3g %% of the cores\n",
+                sum, c->paired ? "pair" : "process",
+                sum == 1    ? ""
+                : c->paired ? "s"
+                            : "es",
+                cases, suite_plural(cases), 100 * c->busy_limit);
 }
 
 /* The level of the intervals: pairs that are looked at several times leave each look a part of the 5 %. */
@@ -201,7 +224,8 @@ static void print_how(const suite_comparison *c, FILE *out)
     if (!suite_comparison_measured(c)) return;
     if (c->paired)
         fprintf(out,
-                "pairs in random order; Student's interval of the log-ratio at %.1f %%, Holm's rule over the cases\n",
+                "pairs in balanced random order; Student's interval of the log-ratio at %.1f %%, Holm's rule over the "
+                "cases\n",
                 100 * level_of(c));
     else
         fprintf(out, "two sessions that did not run in pairs: drift of the machine looks like a change, so the margin "
@@ -224,6 +248,7 @@ dit_status suite_comparison_print(const suite_comparison *c, FILE *out, int widt
     print_list(out, "in the old one only", c->gone, c->gone_count);
     print_list(out, "in the new one only", c->added, c->added_count);
     if (table.row_count || c->turned_count || c->skipped_count) fprintf(out, "\n");
+    print_not_counted(c, out);
     print_reasons(c, out);
     print_how(c, out);
     suite_comparison_summary(c, summary, sizeof summary);
@@ -258,6 +283,7 @@ static void put_ratio(dit_json_writer *w, cJSON *row, const suite_timing *t)
         dit_json_put_number(w, row, "level", t->ratio.level);
     }
     dit_json_put_int(w, row, "n", t->ratio.n);
+    dit_json_put_int(w, row, "not_counted", t->not_counted);
     dit_json_put_bool(w, row, "paired", t->ratio.paired);
     dit_json_put_number(w, row, "margin", t->margin);
     dit_json_put_number(w, row, "p_greater", t->evidence.greater);
@@ -423,6 +449,15 @@ static void append_difference(dit_buffer *out, const suite_difference *d)
     append_row(out, d->now->label, d->name, before, after, change, "exact", difference_word(d));
 }
 
+static void append_reasons(dit_buffer *out, const suite_comparison *c)
+{
+    char note[NOTE_BYTES];
+    for (int i = 0; i < c->timing_count; i++) {
+        reason_text(&c->timings[i], note);
+        if (note[0]) dit_buffer_printf(out, "\n- undecided: %s: %s", c->timings[i].now->label, note);
+    }
+}
+
 static void append_comparison(dit_buffer *out, const suite_comparison *c, const suite_circumstance *items, int count)
 {
     char summary[NOTE_BYTES];
@@ -432,6 +467,7 @@ static void append_comparison(dit_buffer *out, const suite_comparison *c, const 
                          "| --- | --- | ---: | ---: | ---: | ---: | --- |\n");
     for (int i = 0; i < c->difference_count; i++) append_difference(out, &c->differences[i]);
     for (int i = 0; i < c->timing_count; i++) append_timing(out, &c->timings[i]);
+    append_reasons(out, c);
     for (int i = 0; i < c->turned_count; i++) {
         const suite_side_case *old = c->turned[i][0], *now = c->turned[i][1];
         dit_buffer_printf(out, "\n- %s: %s before, %s now%s%s", now->label, dit_outcome_name(old->status),

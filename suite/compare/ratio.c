@@ -74,14 +74,20 @@ static double chance(const suite_ratio *r, double seen, double limit)
     return seen > limit ? 0 : 1;
 }
 
+double suite_ratio_reach(const suite_ratio *r)
+{
+    return isfinite(r->high) ? log(r->high / r->ratio) : INFINITY;
+}
+
 suite_evidence suite_ratio_evidence(const suite_ratio *r, double margin)
 {
     double seen = log(r->ratio), limit = log1p(margin);
     if (r->n < SUITE_RATIO_LEAST || !isfinite(seen)) return (suite_evidence){1, 1, 1};
     double not_greater = chance(r, -seen, -limit), not_smaller = chance(r, seen, -limit);
+    double least = fmax(limit, suite_ratio_reach(r) / 2); /* what the interval must clear */
     return (suite_evidence){
-        .greater = chance(r, seen, limit),
-        .smaller = chance(r, -seen, limit),
+        .greater = chance(r, seen, least),
+        .smaller = chance(r, -seen, least),
         .same = not_greater > not_smaller ? not_greater : not_smaller,
     };
 }

@@ -3,7 +3,9 @@
  * The unit of replication is a fresh process group; its value is the median of its iterations. All arithmetic is on
  * logarithms, so that "a tenth slower" and "a tenth faster" are treated alike. A change smaller than the margin is none
  * that anybody cares for, so the whole interval must lie beyond the margin for "slower" or "faster", and inside it for
- * "same"; anything else is undecided. Values of fewer than SUITE_RATIO_LEAST processes decide nothing.
+ * "same"; anything else is undecided. Where the interval is wide beside the margin, "slower" or "faster" asks for more:
+ * the change must exceed one and a half times the reach of its interval, so that in much noise, too, few verdicts are
+ * false. Values of fewer than SUITE_RATIO_LEAST processes decide nothing.
  */
 #ifndef DIT_SUITE_COMPARE_RATIO_H
 #define DIT_SUITE_COMPARE_RATIO_H
@@ -39,8 +41,11 @@ suite_ratio suite_ratio_of_pairs(const double *old, const double *new_, int pair
 /* Welch's interval of the difference of the means of logarithms. Positive values. */
 suite_ratio suite_ratio_of_samples(const double *old, int old_count, const double *new_, int new_count, double level);
 
+/* Returns how far the interval reaches from the middle, of logarithms (0.02: about 2 %); infinite for n < 2. */
+double suite_ratio_reach(const suite_ratio *ratio);
 /* Probabilities, under the hypothesis that is just not so, of what was seen or more: that new is greater than old by
- * more than `margin` (0.02: 2 %), that it is smaller by more, that it differs by less. 1 where n is too small. */
+ * more than `margin` (0.02: 2 %) and more than half the reach, that it is smaller by more, that it differs by less than
+ * `margin`. 1 where n is too small. */
 typedef struct {
     double greater, smaller, same;
 } suite_evidence;

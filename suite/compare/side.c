@@ -22,6 +22,7 @@ void suite_side_release(suite_side *side)
         free(kase->label);
         free(kase->failure);
         free(kase->processes);
+        free(kase->other_shares);
         cJSON_Delete(kase->tags);
         cJSON_Delete(kase->counts);
         for (int m = 0; m < REPORT_METRIC_COUNT; m++) free(kase->values[m]);
@@ -99,11 +100,15 @@ static dit_status take_processes(const report_case *kase, suite_side_case *out)
 {
     const report_process **ok = malloc(((size_t)kase->process_count + 1) * sizeof *ok);
     out->processes = malloc(((size_t)kase->process_count + 1) * sizeof *out->processes);
-    dit_status st = ok && out->processes ? DIT_OK : no_memory();
+    out->other_shares = malloc(((size_t)kase->process_count + 1) * sizeof *out->other_shares);
+    dit_status st = ok && out->processes && out->other_shares ? DIT_OK : no_memory();
     for (int i = 0; st == DIT_OK && i < kase->process_count; i++)
         if (kase->processes[i].status == DIT_OUTCOME_OK) ok[out->process_count++] = &kase->processes[i];
     if (st == DIT_OK && out->process_count) qsort(ok, (size_t)out->process_count, sizeof *ok, compare_processes);
-    for (int i = 0; st == DIT_OK && i < out->process_count; i++) out->processes[i] = ok[i]->process;
+    for (int i = 0; st == DIT_OK && i < out->process_count; i++) {
+        out->processes[i] = ok[i]->process;
+        out->other_shares[i] = ok[i]->other_share;
+    }
     for (int m = 0; st == DIT_OK && m < REPORT_METRIC_COUNT; m++) st = take_metric(ok, (report_metric)m, out);
     free(ok);
     return st;
@@ -129,6 +134,7 @@ static void take_pairing(suite_side *side)
     int64_t looks = dit_json_int_or(pairs, "looks", 1);
     snprintf(side->pairing, sizeof side->pairing, "%s", dit_json_text_or(pairs, "id", ""));
     snprintf(side->across, sizeof side->across, "%s", dit_json_text_or(pairs, "across", ""));
+    side->busy_limit = dit_json_number_or(pairs, "busy_limit", 0);
     side->looks = looks >= 1 && looks <= 1000 ? (int)looks : 1;
 }
 

@@ -14,10 +14,11 @@ typedef struct {
     char case_id[DIT_HASH_HEX], *label;
     cJSON *tags;
     bool simulated;
-    dit_outcome status;                  /* of the worst process */
-    char *failure;                       /* "E_CODE: message"; "" where every process ended ok */
-    int process_count;                   /* those that ended ok   */
-    int64_t *processes;                  /* their numbers, ascending */
+    dit_outcome status;   /* of the worst process */
+    char *failure;        /* "E_CODE: message"; "" where every process ended ok */
+    int process_count;    /* those that ended ok   */
+    int64_t *processes;   /* their numbers, ascending */
+    double *other_shares; /* per process, of the cores, what others used; NAN: nobody says; NULL: of none */
     double *values[REPORT_METRIC_COUNT]; /* per process, NAN where it has none; NULL: no process has */
     double medians[REPORT_METRIC_COUNT]; /* of them; suite_side_median gives NAN where there are none */
     cJSON *counts; /* what was done of each kind (reports/records/ranks.h); NULL: it does not say     */
@@ -30,6 +31,7 @@ typedef struct {
     cJSON *session;        /* the session line: machine, environment, build; of a baseline what it keeps of it */
     char pairing[64];      /* what sessions share whose processes ran in pairs; "": they did not   */
     int looks;             /* how often their numbers were looked at before a verdict; 1 otherwise */
+    double busy_limit;     /* of pairs: the share that others may use before a pair does not count; 0: the usual one */
     char across[512];      /* tags in which the cases of pairs differ on purpose; ""               */
     report_gate gate;      /* how its workload wants its numbers judged */
     bool is_baseline;

@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double WATCHED_S = 0.25, HIGH_SHARE = 0.1;
+static const double WATCHED_S = 0.25;
+static const double LEAST_TICKS = 2; /* of the kernel, in which the limit shows */
 
 /* Busy time of a line "cpu3 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ..." in seconds; guests are inside user. */
 static double busy_of(const char *numbers)
@@ -54,7 +55,8 @@ void suite_contention_take(suite_contention_sample *out)
 suite_contention suite_contention_between(const suite_contention_sample *from, const suite_contention_sample *to)
 {
     double elapsed_s = (double)(to->when_ns - from->when_ns) * 1e-9;
-    suite_contention out = {.known = from->known && to->known && elapsed_s > 0, .cores = to->cores};
+    const double ticks = elapsed_s * (double)sysconf(_SC_CLK_TCK) * SUITE_CONTENTION_LIMIT * to->cores;
+    suite_contention out = {.known = from->known && to->known && ticks >= LEAST_TICKS, .cores = to->cores};
     if (!out.known) return out;
     out.other_cores = (to->busy_s - from->busy_s - (to->own_s - from->own_s)) / elapsed_s;
     if (out.other_cores < 0) out.other_cores = 0; /* the kernel counts in ticks of a hundredth of a second */
@@ -74,7 +76,7 @@ suite_contention suite_contention_now(void)
 
 bool suite_contention_is_high(const suite_contention *contention)
 {
-    return contention->known && contention->other_cores > HIGH_SHARE * contention->cores;
+    return contention->known && contention->other_cores > SUITE_CONTENTION_LIMIT * contention->cores;
 }
 
 void suite_contention_text(const suite_contention *contention, char *out, size_t size)

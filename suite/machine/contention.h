@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The share of the cores that others may use before times that were taken meanwhile are doubtful. */
+#define SUITE_CONTENTION_LIMIT 0.1
+
 typedef struct {
     bool known;      /* false where /proc/stat cannot be read        */
     int64_t when_ns; /* monotonic                                    */
@@ -28,7 +31,8 @@ typedef struct {
 } suite_contention;
 
 void suite_contention_take(suite_contention_sample *out);
-/* Returns what others used from one sample to a later one; unknown where either sample is, or where no time passed. */
+/* Returns what others used from one sample to a later one; unknown where either sample is, and over a
+ * time so short that a tick or two of the kernel would decide whether it is much (a tenth of a second on two cores). */
 suite_contention suite_contention_between(const suite_contention_sample *from, const suite_contention_sample *to);
 /* Watches for a quarter of a second. */
 suite_contention suite_contention_now(void);

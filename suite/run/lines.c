@@ -235,6 +235,7 @@ void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_conte
     char text[128];
     if (!contention->known) return;
     dit_json_put_number(w, line, "other_cores", contention->other_cores);
+    dit_json_put_int(w, line, "of_cores", contention->cores);
     if (!suite_contention_is_high(contention)) return;
     suite_contention_text(contention, text, sizeof text);
     suite_run_add_warning(w, line, text);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/words.h"
+#include "suite/run/order.h"
 #include "suite/run/state.h"
 
 #include <stdio.h>
@@ -20,18 +21,20 @@ struct suite_pairs {
     char across[ACROSS_BYTES]; /* tags in which the sides' cases differ */
     bool open[SUITE_PAIRS_SIDES];
     uint64_t seed;
+    double busy_limit;
 };
 
 static const char *const side_names[] = {"old", "new"};
 
-/* {"id","side","looks","across"?} of a session's first line. */
-static dit_status make_note(suite_pairs *pairs, const char *id, int side, int looks)
+/* {"id","side","looks","busy_limit","across"?} of a session's first line. */
+static dit_status make_note(suite_pairs *pairs, const suite_pairs_rules *rules, int side)
 {
     dit_json_writer w = {0};
     cJSON *root = dit_json_new_object(&w);
-    dit_json_put_string(&w, root, "id", id);
+    dit_json_put_string(&w, root, "id", rules->id);
     dit_json_put_string(&w, root, "side", side_names[side]);
-    dit_json_put_int(&w, root, "looks", looks);
+    dit_json_put_int(&w, root, "looks", rules->looks);
+    dit_json_put_number(&w, root, "busy_limit", rules->busy_limit);
     if (pairs->across[0]) dit_json_put_string(&w, root, "across", pairs->across);
     DIT_TRY(dit_json_finish(&w, root, &pairs->ab[side]));
     pairs->params[side].ab = pairs->ab[side];
@@ -99,8 +102,8 @@ static dit_status begin_side(suite_pairs *pairs, int side)
     return DIT_OK;
 }
 
-dit_status suite_pairs_open(const char *workload, const suite_run_params params[SUITE_PAIRS_SIDES], const char *id,
-                            int looks, suite_signals *signals, suite_pairs **out)
+dit_status suite_pairs_open(const char *workload, const suite_run_params params[SUITE_PAIRS_SIDES],
+                            const suite_pairs_rules *rules, suite_signals *signals, suite_pairs **out)
 {
     suite_pairs *pairs = calloc(1, sizeof *pairs);
     dit_status st = pairs ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for two runs");
@@ -113,9 +116,9 @@ dit_status suite_pairs_open(const char *workload, const suite_run_params params[
     if (st == DIT_OK) st = check_sides(pairs);
     if (st == DIT_OK) tell_left_out(pairs->run[SUITE_PAIRS_OLD].left_out);
     if (st == DIT_OK) find_differing_tags(pairs);
-    for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = make_note(pairs, id, side, looks);
+    for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = make_note(pairs, rules, side);
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = begin_side(pairs, side);
-    if (st == DIT_OK) pairs->seed = dit_rng_stream(id);
+    if (st == DIT_OK) pairs->seed = dit_rng_stream(rules->id), pairs->busy_limit = rules->busy_limit;
     if (st != DIT_OK) {
         suite_pairs_close(pairs, NULL);
         pairs = NULL;
@@ -140,10 +143,11 @@ const suite_session *suite_pairs_session(const suite_pairs *pairs, int side)
 }
 
 /* Items with one index are one pair: both schedules were made with one seed from as many cases. */
-static dit_status run_pair(suite_pairs *pairs, int index)
+static dit_status run_pair(suite_pairs *pairs, int index, int counted)
 {
     const suite_run_item *item = &pairs->run[SUITE_PAIRS_OLD].schedule.items[index];
-    int first = (int)dit_rng_below(pairs->seed, (uint64_t)item->process, (uint64_t)item->case_index, 2);
+    bool old_first = suite_order_old_first(pairs->seed, (uint64_t)item->case_index, counted);
+    int first = old_first ? SUITE_PAIRS_OLD : SUITE_PAIRS_NEW;
     for (int i = 0; i < SUITE_PAIRS_SIDES; i++) {
         suite_run_state *run = &pairs->run[(first + i) % SUITE_PAIRS_SIDES];
         if (suite_signals_poll(run->signals)) return DIT_OK;
@@ -152,15 +156,25 @@ static dit_status run_pair(suite_pairs *pairs, int index)
     return DIT_OK;
 }
 
-dit_status suite_pairs_run(suite_pairs *pairs, int process, const bool *wanted)
+static bool is_busy(const suite_pairs *pairs, int index)
+{
+    bool busy = false;
+    for (int side = 0; side < SUITE_PAIRS_SIDES; side++)
+        busy |= pairs->run[side].other_share[index] > pairs->busy_limit;
+    return busy;
+}
+
+dit_status suite_pairs_run(suite_pairs *pairs, int process, const bool *wanted, suite_pairs_count *counts)
 {
     const suite_run_state *old = &pairs->run[SUITE_PAIRS_OLD];
     for (int i = 0; i < old->schedule.item_count; i++) {
         const suite_run_item *item = &old->schedule.items[i];
-        bool asked = !wanted || wanted[item->case_index];
-        if (item->process != process || !asked) continue;
+        suite_pairs_count *count = &counts[item->case_index];
+        if (item->process != process || !wanted[item->case_index]) continue;
         if (suite_signals_poll(old->signals)) return DIT_OK;
-        DIT_TRY(run_pair(pairs, i));
+        DIT_TRY(run_pair(pairs, i, count->counted));
+        if (suite_signals_poll(old->signals)) return DIT_OK;
+        is_busy(pairs, i) ? count->busy++ : count->counted++;
     }
     return DIT_OK;
 }

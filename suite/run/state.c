@@ -4,6 +4,7 @@
 #include "suite/session/plan.h"
 #include "suite/simulate/simulate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void suite_run_release(suite_run_state *run)
@@ -15,6 +16,7 @@ void suite_run_release(suite_run_state *run)
     suite_precision_release(&run->precision);
     free(run->status);
     free(run->unsteady);
+    free(run->other_share);
     free(run->good_process);
     suite_scratch_close();
 }
@@ -70,9 +72,11 @@ dit_status suite_run_make_tables(suite_run_state *run)
 {
     run->status = malloc(sizeof *run->status * ((size_t)run->schedule.item_count + 1));
     run->unsteady = calloc((size_t)run->schedule.item_count + 1, sizeof *run->unsteady);
+    run->other_share = malloc(sizeof *run->other_share * ((size_t)run->schedule.item_count + 1));
     run->good_process = malloc(sizeof *run->good_process * ((size_t)run->schedule.case_count + 1));
-    if (!run->status || !run->unsteady || !run->good_process) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
-    for (int i = 0; i < run->schedule.item_count; i++) run->status[i] = SUITE_NOT_RUN;
+    if (!run->status || !run->unsteady || !run->other_share || !run->good_process)
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
+    for (int i = 0; i < run->schedule.item_count; i++) run->status[i] = SUITE_NOT_RUN, run->other_share[i] = NAN;
     for (int i = 0; i < run->schedule.case_count; i++) run->good_process[i] = SUITE_NOT_RUN;
     return suite_precision_init(&run->schedule, &run->precision);
 }
@@ -82,5 +86,6 @@ void suite_run_note_result(suite_run_state *run, int index, dit_outcome status, 
     const suite_run_item *item = &run->schedule.items[index];
     run->status[index] = (int)status;
     run->unsteady[index] = suite_history_is_unsteady(line);
+    run->other_share[index] = dit_json_number_or(line, "other_cores", NAN) / dit_json_number_or(line, "of_cores", NAN);
     if (status == DIT_OUTCOME_OK) run->good_process[item->case_index] = item->process;
 }

@@ -27,6 +27,7 @@ typedef struct {
     char engine[SUITE_PATH];       /* of measured cases; "" without one */
     int *status;                   /* per item: an outcome, or SUITE_NOT_RUN                        */
     bool *unsteady;                /* per item: the machine did not hold still (suite_history_is_unsteady) */
+    double *other_share;           /* per item: of the cores, what other processes used; NAN: nobody knows  */
     int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
     int left_out;                  /* simulated cases of a run that measures only */
     int cores;

@@ -3,8 +3,15 @@
 #include "suite/compare/distribution.h"
 #include "suite/compare/looks.h"
 
-const suite_noise suite_selftest_noise = {
-    .between = 0.01, .within = 0.005, .iterations = 10, .outliers = 0.05, .outlier_size = 0.05, .drift = 0.03};
+const suite_noise suite_selftest_noise = {.between = 0.01,
+                                          .within = 0.005,
+                                          .iterations = 10,
+                                          .outliers = 0.05,
+                                          .outlier_size = 0.05,
+                                          .drift = 0.03,
+                                          .neighbours = 0.5,
+                                          .neighbour_size = 0.3,
+                                          .neighbour_stay = 3};
 
 static const double by_chance = 0.001, level = 0.95;
 
@@ -17,7 +24,7 @@ typedef struct {
     const char *name, *counted, *meaning;
     row_kind kind;
     suite_trial_sides sides;  /* of sides                                       */
-    int verdicts;             /* of sides: bits of those that are counted       */
+    int verdicts;             /* of sides: bits of those that are counted; 0: intervals without 1 */
     double shift;             /* of nights and series                           */
     bool confirm;             /* of nights                                      */
     double at_most, at_least; /* the target; 0: none                            */
@@ -35,33 +42,48 @@ typedef struct {
     }
 
 static const row_plan plans[] = {
-    {"same build", "slower or faster", "a build against itself, pairs, looks after 7, 11 and 15", PAIRS(.change = 0),
-     .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"same build", "slower or faster", "a build against itself, pairs, looks after 7, 11, 16, 24 and 36",
+     PAIRS(.change = 0), .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"+5 %, 7 pairs", "slower", "new is 5 % slower, one look after 7 pairs",
      PAIRS(.change = 0.05, .most = SUITE_LOOKS_FIRST), .verdicts = SLOWER, .at_least = 0.99},
-    {"+5 %", "slower", "new is 5 % slower, looks after 7, 11 and 15 pairs", PAIRS(.change = 0.05), .verdicts = SLOWER,
-     .at_least = 0.99},
+    {"+5 %", "slower", "new is 5 % slower, looks after 7, 11, 16, 24 and 36 pairs", PAIRS(.change = 0.05),
+     .verdicts = SLOWER, .at_least = 0.99},
     {"at the margin", "slower or same", "new is 2 % slower, exactly the margin: no answer is right",
      PAIRS(.change = 0.02), .verdicts = SLOWER | SAME, .at_most = 0.05},
     {"drift, pairs", "slower or faster", "a build against itself while the machine drifts, pairs",
      PAIRS(.drifts = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"drift, in turn",
-     "slower or faster",
+     "interval without 0",
      "what one would say without pairs and margin: all old, then all new",
      KIND_SIDES,
-     {.order = SUITE_TRIAL_IN_TURN, .margin = 1e-9, .drifts = true},
-     .verdicts = SLOWER | FASTER},
+     {.order = SUITE_TRIAL_IN_TURN, .drifts = true},
+     .verdicts = 0},
     {"drift, sessions", "slower or faster", "a build against itself, two sessions, the drift between them",
      SESSIONS(.drifts = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"outliers", "slower or faster", "a build against itself, some processes disturbed, pairs", PAIRS(.spoilt = true),
      .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"outliers, +5 %", "slower", "new is 5 % slower, some processes disturbed, pairs",
      PAIRS(.change = 0.05, .spoilt = true), .verdicts = SLOWER},
+    {"neighbours", "slower or faster", "a build against itself, neighbours come and go, pairs beside them do not count",
+     PAIRS(.stay = 1, .seen = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"neighbours, +5 %", "slower", "new is 5 % slower, neighbours come and go, pairs beside them do not count",
+     PAIRS(.change = 0.05, .stay = 1, .seen = true), .verdicts = SLOWER, .at_least = 0.95},
+    {"neighbours unseen", "slower or faster", "a build against itself, neighbours come and go, every pair counts",
+     PAIRS(.stay = 1), .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"rhythm", "slower or faster", "the same, neighbours come with every second process, in a rhythm",
+     PAIRS(.stay = 1.0 / 3, .rhythm = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"rhythm of pairs", "slower or faster", "the same, neighbours come with every second pair, in a rhythm",
+     PAIRS(.stay = 2.0 / 3, .rhythm = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"long neighbours", "slower or faster", "the same, neighbours stay for twelve processes", PAIRS(.stay = 4),
+     .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"20 cases", "any slower", "20 cases at the margin, judged together after 7 pairs (Holm)",
      PAIRS(.change = 0.02, .cases = SUITE_TRIAL_CASES, .most = SUITE_LOOKS_FIRST), .verdicts = SLOWER,
      .at_most = 0.025},
     {"sessions", "slower or faster", "a build against itself, two sessions of 10 processes", SESSIONS(.change = 0),
      .verdicts = SLOWER | FASTER, .at_most = 0.01},
+    {"sessions, neighbours", "slower or faster",
+     "a build against itself, two sessions, neighbours come and go, processes beside them do not count",
+     SESSIONS(.stay = 1, .seen = true), .verdicts = SLOWER | FASTER, .at_most = 0.01},
     {"sessions, +10 %", "slower", "new is 10 % slower, two sessions of 10 processes", SESSIONS(.change = 0.1),
      .verdicts = SLOWER, .at_least = 0.99},
     {"nights, no rerun", "alarms in 20 nights", "clean nights, some disturbed, an alarm at once", KIND_NIGHTS,
@@ -88,7 +110,7 @@ static dit_status try_sides(const row_plan *plan, const suite_noise *noise, suit
         row->verdicts[v] += said.verdicts[v];
         counted |= said.verdicts[v] && plan->verdicts >> v & 1;
     }
-    row->count += counted;
+    row->count += plan->verdicts ? counted : said.apart;
     row->effort += said.pairs;
     row->effort_unit = "pairs";
     return DIT_OK;

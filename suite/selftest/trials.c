@@ -3,12 +3,16 @@
 #include "suite/compare/comparison.h"
 #include "suite/compare/looks.h"
 #include "suite/compare/series.h"
+#include "suite/machine/contention.h"
+#include "suite/run/order.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PROCESSES = SUITE_LOOKS_MOST, SERIES = 60 };
+enum { MOST_PROCESSES = (1 + SUITE_LOOKS_SPARES) * SUITE_LOOKS_MOST + 1, SERIES = 60 };
+static const double neighbours_use = 0.5; /* of the cores, while they are here */
 static const double least_shift = 0.02, chance_of_change = 0.05;
 
 /* ---- two sides --------------------------------------------------------------------------------------------------- */
@@ -18,7 +22,7 @@ typedef struct {
     suite_side side;
     suite_side_case cases[SUITE_TRIAL_CASES];
     int64_t processes[MOST_PROCESSES];
-    double values[SUITE_TRIAL_CASES][MOST_PROCESSES];
+    double values[SUITE_TRIAL_CASES][MOST_PROCESSES], other_shares[SUITE_TRIAL_CASES][MOST_PROCESSES];
 } made_side;
 
 static void make_side(made_side *made, const suite_trial_sides *sides, const char *name)
@@ -37,6 +41,7 @@ static void make_side(made_side *made, const suite_trial_sides *sides, const cha
         *one = (suite_side_case){.status = DIT_OUTCOME_OK, .processes = made->processes};
         snprintf(one->case_id, sizeof one->case_id, "%032d", i);
         one->values[REPORT_LATENCY] = made->values[i];
+        one->other_shares = made->other_shares[i];
     }
 }
 
@@ -44,7 +49,8 @@ typedef struct {
     const suite_noise *noise;
     const suite_trial_sides *sides; /* without zeros */
     suite_draws *draws;
-    suite_noise own; /* with outliers or without */
+    suite_noise own; /* with outliers or without; neighbours that stay as long as these sides say */
+    suite_neighbours neighbours;
     made_side old, now;
     suite_comparison comparison;
 } trial;
@@ -53,18 +59,26 @@ typedef struct {
 static void add_process(trial *t, made_side *side, int index, double when)
 {
     suite_side_case *one = &side->cases[index];
-    double level = side == &t->now ? 1 + t->sides->change : 1;
+    const int place = one->process_count++;
+    double level = side == &t->now ? 1 + t->sides->change : 1, here = 0;
     if (t->sides->drifts) level *= 1 + t->noise->drift * when;
-    side->values[index][one->process_count++] = suite_noise_process(&t->own, t->draws, level);
+    side->values[index][place] = t->sides->stay > 0
+                                     ? suite_noise_process_beside(&t->own, &t->neighbours, t->draws, level, &here)
+                                     : suite_noise_process(&t->own, t->draws, level);
+    side->other_shares[index][place] = t->sides->seen ? neighbours_use * here : NAN;
 }
 
-/* The drift of pairs is that of all processes up to the first look, and goes on at that pace. */
-static void add_pair(trial *t, int index)
+/* The drift of pairs is that of all processes up to the first look, and goes on at that pace. `counted` pairs before it
+ * count. Returns whether it counts, too. */
+static bool add_pair(trial *t, int index, int counted)
 {
-    const double place = 2 * t->old.cases[index].process_count, last = 2 * SUITE_LOOKS_FIRST - 1;
-    bool old_first = suite_draws_uniform(t->draws) < 0.5;
+    const int pair = t->old.cases[index].process_count;
+    const double place = 2 * pair, last = 2 * SUITE_LOOKS_FIRST - 1;
+    bool old_first =
+        suite_order_old_first(t->draws->seed, t->draws->stream * SUITE_TRIAL_CASES + (uint64_t)index, counted);
     add_process(t, old_first ? &t->old : &t->now, index, place / last);
     add_process(t, old_first ? &t->now : &t->old, index, (place + 1) / last);
+    return !(fmax(t->old.other_shares[index][pair], t->now.other_shares[index][pair]) > SUITE_CONTENTION_LIMIT);
 }
 
 static dit_status compare(trial *t)
@@ -74,24 +88,33 @@ static dit_status compare(trial *t)
     return suite_comparison_make(&t->old.side, &t->now.side, &params, &t->comparison);
 }
 
-/* As verb_ab.c does it: cases without a verdict get more pairs until the next look. Timings stand in the order of
- * cases. */
+/* As verb_ab.c does it: cases without a verdict get more pairs until the next look, and a pair that does not count is
+ * run again. Timings stand in the order of cases. */
 static dit_status run_pairs(trial *t)
 {
-    bool wanted[SUITE_TRIAL_CASES];
+    int counted[SUITE_TRIAL_CASES] = {0}, busy[SUITE_TRIAL_CASES] = {0};
+    bool wanted[SUITE_TRIAL_CASES], due[SUITE_TRIAL_CASES];
     memset(wanted, 1, sizeof wanted);
-    for (int pairs = 1, left = t->sides->cases; left && pairs <= t->sides->most; pairs++) {
-        for (int i = 0; i < t->sides->cases; i++)
-            if (wanted[i]) add_pair(t, i);
-        if (!suite_looks_after(SUITE_LOOKS_FIRST, t->sides->most, pairs)) continue;
-        DIT_TRY(compare(t));
+    for (int left = t->sides->cases; left;) {
+        int looked = 0;
+        for (int i = 0; i < t->sides->cases; i++) {
+            bool counts = wanted[i] && add_pair(t, i, counted[i]);
+            if (wanted[i]) counts ? counted[i]++ : busy[i]++;
+            due[i] = counts && suite_looks_after(SUITE_LOOKS_FIRST, t->sides->most, counted[i]);
+            looked += due[i];
+        }
+        if (looked) DIT_TRY(compare(t));
         left = 0;
         for (int i = 0; i < t->sides->cases; i++) {
-            wanted[i] = t->comparison.timings[i].verdict == SUITE_VERDICT_UNDECIDED;
+            const suite_timing *timing = &t->comparison.timings[i];
+            bool over = counted[i] >= t->sides->most ||
+                        busy[i] > suite_looks_spare(SUITE_LOOKS_FIRST, t->sides->most, counted[i]);
+            bool open = !due[i] || (timing->verdict == SUITE_VERDICT_UNDECIDED && !suite_timing_is_precise(timing));
+            wanted[i] = wanted[i] && open && !over;
             left += wanted[i];
         }
     }
-    return DIT_OK;
+    return compare(t);
 }
 
 static dit_status run_apart(trial *t)
@@ -117,11 +140,15 @@ dit_status suite_trial_compare(const suite_noise *noise, const suite_trial_sides
     if (!full.cases) full.cases = 1;
     t->noise = noise, t->sides = &full, t->draws = draws, t->own = *noise;
     if (!full.spoilt) t->own.outliers = 0;
+    t->own.neighbour_stay *= full.stay;
+    t->own.rhythm = full.rhythm;
     make_side(&t->old, &full, "old");
     make_side(&t->now, &full, "new");
     dit_status st = full.order == SUITE_TRIAL_PAIRS ? run_pairs(t) : run_apart(t);
     for (int i = 0; st == DIT_OK && i < full.cases; i++) {
         out->verdicts[t->comparison.timings[i].verdict]++;
+        const suite_ratio *ratio = &t->comparison.timings[i].ratio;
+        out->apart |= ratio->low > 1 || ratio->high < 1;
         out->pairs += (double)t->old.cases[i].process_count / full.cases;
     }
     suite_comparison_release(&t->comparison);

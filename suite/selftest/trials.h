@@ -28,12 +28,16 @@ typedef struct {
     int cases;           /* that are judged together, to SUITE_TRIAL_CASES; 0: one  */
     double margin;       /* 0: the usual one                                        */
     bool drifts, spoilt; /* whether the noise's drift and its outliers are there    */
+    double stay;         /* neighbours stay so many times as long as the noise says; 0: there are none            */
+    bool rhythm;         /* neighbours keep one */
+    bool seen;           /* what they use of the cores is known, and processes beside which it is much do not count */
 } suite_trial_sides;
 
 /* What the rule said. */
 typedef struct {
     int verdicts[SUITE_VERDICT_COUNT]; /* cases with the verdict                    */
-    double pairs;                      /* processes of a side, on average of cases  */
+    double pairs;                      /* processes of a side, on average of cases; those that do not count, too */
+    bool apart;                        /* an interval does not hold 1, whatever the rules say */
 } suite_trial_said;
 
 /* Judges one made-up pair of sides. Errors: DIT_ERR_MEMORY. */

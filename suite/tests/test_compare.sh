@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ditbench compare, ab and gate, on real runs of the engine: what is equal is called equal, what is not is named.
-# shellcheck disable=SC2181,SC2317 # functions run through ok()
+# shellcheck disable=SC2015,SC2181,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 cd "$work" || exit 1
@@ -29,13 +29,13 @@ one=$(session_of run1) two=$(session_of run2)
 compares() {
     $ditbench compare "$one" "$two" --env --markdown summary >out 2>err
     local code=$?
-    { [ $code -eq 0 ] || [ $code -eq 5 ] || [ $code -eq 1 ]; } || { cat err; return 1; }
+    { [ "$code" -eq 0 ] || [ "$code" -eq 5 ] || [ "$code" -eq 1 ]; } || { cat err; return 1; }
     grep -q "latency_s" out && grep -q "0 of .* exact numbers changed" out && grep -q "^### ditbench: " summary
 }
 ok "two sessions of one build: no exact number changed" compares
 
 json_agrees() {
-    $ditbench compare "$one" "$two" --json >compare.json 2>/dev/null
+    $ditbench compare "$one" "$two" --busy-limit 100 --json >compare.json 2>/dev/null
     python3 - <<'P'
 import json
 d = json.load(open("compare.json"))
@@ -61,7 +61,7 @@ refuses() { # EXIT WORDS ARGUMENTS...
     shift 2
     "$ditbench" "$@" >out 2>err
     local got=$?
-    [ $got -eq "$code" ] && grep -q -- "$words" err || { echo "exit $got"; cat err; return 1; }
+    [ "$got" -eq "$code" ] && grep -q -- "$words" err || { echo "exit $got"; cat err; return 1; }
 }
 ok "an unknown session is named" refuses 2 "no session, no baseline file, and no commit" compare "$one" nosuch
 ok "an unknown metric is named" refuses 2 'no metric "latency"' compare "$one" "$two" --metric latency
@@ -163,9 +163,9 @@ ok "a baseline that is none is named" refuses 4 "nosuch.json" gate --session "$o
 # ---- ab --------------------------------------------------------------------------------------------------------------
 
 more_work_is_slower() {
-    $ditbench ab tiny.json --old num_inference_steps=2 --new num_inference_steps=6 --pairs 6 --max-pairs 10 -q >out 2>err
+    $ditbench ab tiny.json --old num_inference_steps=2 --new num_inference_steps=6 --pairs 6 --max-pairs 10 --busy-limit 100 -q >out 2>err
     local code=$?
-    [ $code -eq 1 ] && grep -q slower out && grep -q "^pairs in random order" out || { cat out err; return 1; }
+    [ "$code" -eq 1 ] && grep -q slower out && grep -q "^pairs in balanced random order" out || { cat out err; return 1; }
 }
 ok "three times the steps are slower, in pairs" more_work_is_slower
 

@@ -83,6 +83,73 @@ static void five_processes_decide_nothing(void **state)
     assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_UNDECIDED);
 }
 
+/* Says of every process of the side's first case which share of the cores others used. */
+static void use_cores(suite_side *side, const double *shares, int count)
+{
+    suite_side_case *one = &side->cases[0];
+    assert_int_equal(one->process_count, count);
+    free(one->other_shares);
+    one->other_shares = malloc((size_t)count * sizeof *shares);
+    assert_non_null(one->other_shares);
+    memcpy(one->other_shares, shares, (size_t)count * sizeof *shares);
+}
+
+#define EIGHT_OLD "\"latency_s\":[1.00,1.01,9,1.02,1.00,1.01,1.02,1.00]"
+#define EIGHT_NEW "\"latency_s\":[1.02,1.00,1.01,1.00,9,1.02,1.00,1.01]"
+
+/* The two values of 9 were taken beside others. In pairs their partners do not count either. */
+static void processes_beside_others_do_not_count(void **state)
+{
+    (void)state;
+    static const double old_busy[] = {0, 0.02, 0.5, 0.1, NAN, 0, 0, 0}, new_busy[] = {0, 0, 0, 0, 0.11, 0, 0, 0};
+    for (int paired = 0; paired < 2; paired++) {
+        const suite_comparison_params all = {.busy_limit = 1}, usual = {0};
+        assert_ok(compare(MEASURED("a", EIGHT_OLD), MEASURED("a", EIGHT_NEW), &all));
+        use_cores(&old_side, old_busy, 8);
+        use_cores(&new_side, new_busy, 8);
+        if (paired) strcpy(old_side.pairing, "p"), strcpy(new_side.pairing, "p"), old_side.looks = 1;
+        suite_comparison_release(&comparison);
+        assert_ok(suite_comparison_make(&old_side, &new_side, &all, &comparison));
+        assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_UNDECIDED);
+        assert_int_equal(comparison.timings[0].not_counted, 0);
+        suite_comparison_release(&comparison);
+        assert_ok(suite_comparison_make(&old_side, &new_side, &usual, &comparison));
+        assert_int_equal(comparison.timings[0].not_counted, 2);
+        assert_int_equal(comparison.timings[0].ratio.n, paired ? 6 : 7);
+        assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_SAME);
+        assert_near(comparison.timings[0].before, 1.01, 0);
+    }
+}
+
+static void too_few_processes_that_count_decide_nothing(void **state)
+{
+    (void)state;
+    static const double busy[] = {1, 1, 1, 0, 0, 0};
+    assert_ok(compare(MEASURED("a", SIX("")), MEASURED("a", SIX_SLOWER), NULL));
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_WORSE);
+    use_cores(&new_side, busy, 6);
+    suite_comparison_release(&comparison);
+    assert_ok(suite_comparison_make(&old_side, &new_side, &(suite_comparison_params){0}, &comparison));
+    assert_int_equal(comparison.timings[0].verdict, SUITE_VERDICT_UNDECIDED);
+    assert_int_equal(comparison.timings[0].ratio.n, 3);
+    assert_near(comparison.timings[0].ratio.ratio, 1.2, 0.01); /* of all */
+}
+
+static void a_baseline_holds_no_times_beside_others(void **state)
+{
+    (void)state;
+    static const double busy[] = {0, 1, 0, 0, NAN, 0};
+    char path[2 * TEST_FOLDER];
+    forget();
+    assert_ok(suite_side_load(write_side("old", MEASURED("a", SIX(""))), &old_side));
+    use_cores(&old_side, busy, 6);
+    snprintf(path, sizeof path, "%s/quiet.json", folder);
+    assert_ok(suite_baseline_write(&old_side, path, "test"));
+    assert_ok(suite_baseline_load(path, &new_side));
+    assert_int_equal(new_side.cases[0].process_count, 5);
+    assert_near(new_side.cases[0].values[REPORT_LATENCY][1], 1.02, 0);
+}
+
 static void many_cases_need_stronger_evidence(void **state)
 {
     (void)state;
@@ -444,6 +511,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slower_case_is_slower_and_an_equal_one_is_the_same),
         cmocka_unit_test(five_processes_decide_nothing),
+        cmocka_unit_test(processes_beside_others_do_not_count),
+        cmocka_unit_test(too_few_processes_that_count_decide_nothing),
+        cmocka_unit_test(a_baseline_holds_no_times_beside_others),
         cmocka_unit_test(many_cases_need_stronger_evidence),
         cmocka_unit_test(numbers_that_repeat_are_compared_to_the_last_digit),
         cmocka_unit_test(memory_may_differ_by_a_hundredth),

@@ -47,7 +47,8 @@ two_builds() { # OLD NEW OPTION...: ab of two engines that are told how to behav
         chmod +x "$work/$side.sh"
         shift
     done
-    "$ditbench" ab "$work/tiny.json" --old "$work/old.sh" --new "$work/new.sh" -q --output "$work/ab" "$@"
+    # made-up times are what they are, whatever runs beside this test
+    "$ditbench" ab "$work/tiny.json" --old "$work/old.sh" --new "$work/new.sh" -q --output "$work/ab" --busy-limit "${busy_limit:-100}" "$@"
 }
 ab_refuses() {
     rm -rf "$work/ab"
@@ -75,6 +76,29 @@ ok "ab finds what is 8 % faster" verdict 0 faster '{"mean_s": 1.08}' '{"mean_s":
 ok "ab finds that nothing changed" verdict 0 same '{"mean_s": 1, "between": 0.002}' '{"mean_s": 1, "between": 0.002}'
 ok "ab: a case that fails on both sides has failed: 3" verdict 3 "exact numbers" '{"between": 0.002, "fault": "crash", "process": 2}' '{"between": 0.002, "fault": "crash", "process": 2}'
 ok "ab: a failure of the old side alone is better" verdict 0 "ok now" '{"between": 0.002, "fault": "crash", "process": 2}' '{"between": 0.002}'
+# Beside loops on all cores no pair counts: exit 5 with the reason, whatever the times say.
+loops() { for _ in $(seq "$(nproc)"); do while :; do :; done & done; }
+beside_others() {
+    local code others
+    rm -rf "$work/ab"
+    loops
+    others=$(jobs -p)
+    busy_limit=10 two_builds '{"mean_s": 0.2, "sleep": true}' '{"mean_s": 0.4, "sleep": true}' --filter 'world_size == 1' --pairs 6 \
+        --max-pairs 6 >"$work/out" 2>&1
+    code=$?
+    # shellcheck disable=SC2086
+    kill $others
+    wait 2>/dev/null
+    [ "$code" -eq 5 ] && grep -q '^busy: [0-9]* pairs of 1 case not counted, for other processes used more than 10 % of the cores' "$work/out" &&
+        grep -q 'pairs count, a verdict needs 6; beside [0-9]* more other processes used the cores' "$work/out" || { cat "$work/out"; return 1; }
+    "$ditbench" compare "$work/ab/old" "$work/ab/new" >"$work/again" 2>&1
+    [ $? -eq 5 ] && grep -q '^busy: ' "$work/again" || { cat "$work/again"; return 1; }
+    "$ditbench" compare "$work/ab/old" "$work/ab/new" --busy-limit 100 --json >"$work/again" 2>&1
+    [ $? -eq 1 ] && python3 -c 'import json, sys; t = json.load(open(sys.argv[1]))["timings"][0]; assert t["verdict"] == "slower" and t["not_counted"] == 0 and t["n"] >= 6, t' "$work/again" ||
+        { cat "$work/again"; return 1; }
+    for side in old new; do "$ditbench" verify "$work/ab/$side" || return 1; done
+}
+ok "ab: pairs beside other processes do not count, and are run again" beside_others
 mixed() { # measured and simulated cases together
     sed 's/"defaults": {"resolution"/"defaults": {"profile": "ditbench", "element": "bf16", "resolution"/; s/"platform": "local-cpu",/ /; s/"axes": {/"axes": {"platform": ["local-cpu", "8xh100-sxm"],/' "$work/tiny.json" >"$work/mixed.json"
     "$ditbench" expand "$work/mixed.json" 2>"$work/err" | grep -q '^keep.*(simulated)' || { cat "$work/err"; return 1; }

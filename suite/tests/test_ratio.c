@@ -1,6 +1,8 @@
-/* Ratios, their verdicts and Holm's rule, against closed forms and printed tables. */
+/* Ratios, their verdicts and Holm's rule, against closed forms and printed tables; looks, and the order within pairs. */
 #include "suite/compare/distribution.h"
+#include "suite/compare/looks.h"
 #include "suite/compare/ratio.h"
+#include "suite/run/order.h"
 
 #include "base/tests/test.h"
 
@@ -88,11 +90,11 @@ static suite_verdict judge(double shift, double spread, int n, double margin)
     suite_ratio r = suite_ratio_of_pairs(old, new_, n, 0.95);
     suite_evidence e = suite_ratio_evidence(&r, margin);
     suite_verdict verdict = suite_verdict_of(&e, 0.95, true);
-    /* The tests say what the interval says. */
-    double limit = 1 + margin;
+    /* The tests say what the interval says: it must clear the margin, and half of its own reach. */
+    double limit = 1 + margin, clear = fmax(limit, sqrt(r.high / r.ratio));
     if (n >= SUITE_RATIO_LEAST) {
-        assert_int_equal(verdict == SUITE_VERDICT_WORSE, r.low >= limit);
-        assert_int_equal(verdict == SUITE_VERDICT_BETTER, r.high <= 1 / limit);
+        assert_int_equal(verdict == SUITE_VERDICT_WORSE, r.low >= clear);
+        assert_int_equal(verdict == SUITE_VERDICT_BETTER, r.high <= 1 / clear);
         assert_int_equal(verdict == SUITE_VERDICT_SAME, r.low >= 1 / limit && r.high <= limit);
     }
     return verdict;
@@ -111,6 +113,67 @@ static void there_are_four_verdicts_and_the_margin_decides_between_them(void **s
     assert_int_equal(judge(0.5, 0, 5, 0.02), SUITE_VERDICT_UNDECIDED); /* too few */
     for (double shift = -0.1; shift < 0.1; shift += 0.0031)
         for (double spread = 0; spread < 0.05; spread += 0.007) judge(shift, spread, 9, 0.02);
+}
+
+/* Of a wide interval, clearing the margin is not enough: 1.5 times its reach is. */
+static void much_noise_asks_for_more_than_the_margin(void **state)
+{
+    (void)state;
+    const double spread = 0.1, reach = spread * sqrt(8.0 / 7 / 8) * suite_student_quantile(0.975, 7);
+    assert_true(reach / 2 > log(1.02));
+    assert_int_equal(judge(reach + 0.021, spread, 8, 0.02), SUITE_VERDICT_UNDECIDED);
+    assert_int_equal(judge(1.49 * reach, spread, 8, 0.02), SUITE_VERDICT_UNDECIDED);
+    assert_int_equal(judge(1.51 * reach, spread, 8, 0.02), SUITE_VERDICT_WORSE);
+    assert_int_equal(judge(-1.51 * reach, spread, 8, 0.02), SUITE_VERDICT_BETTER);
+}
+
+static void looks_lie_further_and_further_apart(void **state)
+{
+    (void)state;
+    int seen = 0;
+    static const int after[] = {7, 11, 16, 24, 36};
+    for (int pairs = 1; pairs <= SUITE_LOOKS_MOST; pairs++)
+        if (suite_looks_after(SUITE_LOOKS_FIRST, SUITE_LOOKS_MOST, pairs)) assert_int_equal(pairs, after[seen++]);
+    assert_int_equal(seen, 5);
+    for (int first = 6; first < 40; first++)
+        for (int most = first; most < 120; most++) {
+            int count = 0;
+            for (int pairs = 1; pairs <= most; pairs++) count += suite_looks_after(first, most, pairs);
+            assert_int_equal(count, suite_looks_count(first, most));
+            assert_true(suite_looks_after(first, most, first) && suite_looks_after(first, most, most));
+        }
+    assert_near(suite_looks_level(0.95, 5), 0.99, 1e-12);
+}
+
+/* Busy pairs end a case where they stay three times as many as those that count, and more. */
+static void a_machine_that_stays_busy_is_given_up(void **state)
+{
+    (void)state;
+    assert_int_equal(suite_looks_spare(7, 36, 0), 21);
+    assert_int_equal(suite_looks_spare(7, 36, 6), 45);
+    assert_int_equal(suite_looks_spare(7, 36, 35), SUITE_LOOKS_SPARES * 36);
+}
+
+static void either_side_is_first_in_half_of_each_block(void **state)
+{
+    (void)state;
+    int patterns[1 << SUITE_ORDER_BLOCK] = {0}, kinds = 0;
+    for (uint64_t stream = 0; stream < 7000; stream++) {
+        int bits = 0, old_first = 0;
+        for (int i = 0; i < SUITE_ORDER_BLOCK; i++) {
+            bool first = suite_order_old_first(3, stream, 2 * SUITE_ORDER_BLOCK + i);
+            assert_int_equal(first, suite_order_old_first(3, stream, 2 * SUITE_ORDER_BLOCK + i));
+            bits |= first << i, old_first += first;
+        }
+        assert_int_equal(old_first, SUITE_ORDER_BLOCK / 2);
+        patterns[bits]++;
+    }
+    /* each of the 70 patterns as often as any other: 100 times, five standard deviations to either side */
+    for (int i = 0; i < 1 << SUITE_ORDER_BLOCK; i++) {
+        kinds += patterns[i] > 0;
+        if (patterns[i]) assert_near(patterns[i], 100, 50);
+    }
+    assert_int_equal(kinds, 70);
 }
 
 static void more_of_a_rate_is_better(void **state)
@@ -146,6 +209,10 @@ int main(void)
         cmocka_unit_test(a_shift_that_both_of_a_pair_share_leaves_no_trace),
         cmocka_unit_test(welch_is_student_for_equal_spreads),
         cmocka_unit_test(there_are_four_verdicts_and_the_margin_decides_between_them),
+        cmocka_unit_test(much_noise_asks_for_more_than_the_margin),
+        cmocka_unit_test(looks_lie_further_and_further_apart),
+        cmocka_unit_test(a_machine_that_stays_busy_is_given_up),
+        cmocka_unit_test(either_side_is_first_in_half_of_each_block),
         cmocka_unit_test(more_of_a_rate_is_better),
         cmocka_unit_test(holm_multiplies_by_what_is_left_and_keeps_the_order),
     };

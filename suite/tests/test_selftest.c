@@ -85,34 +85,114 @@ typedef struct {
     double slower, faster, same, pairs;
 } second_rates;
 
-/* Pairs with looks after 7, 11 and 15, each with its third of 5 %, by intervals. */
-static second_rates second_pairs(const suite_noise *noise, double change, double drift, bool spoilt)
+/* Neighbours as a list of times at which they come and go, from 0 on, in processes. */
+enum { MOST_TURNS = 4000 };
+typedef struct {
+    double when[MOST_TURNS], slower[MOST_TURNS];
+    int count;
+} second_neighbours;
+
+static void second_timeline(const suite_noise *noise, double stay, bool rhythm, second_neighbours *out)
 {
-    const double t[] = {student_quantile(1 - 0.025 / 3, 6), student_quantile(1 - 0.025 / 3, 10),
-                        student_quantile(1 - 0.025 / 3, 14)};
+    double now = 0;
+    bool here = erand48(second_state) < noise->neighbours;
+    for (out->count = 0; out->count < MOST_TURNS && now < 300; here = !here) {
+        double mean = here ? stay : stay / noise->neighbours - stay;
+        double size = noise->neighbour_size * (rhythm ? 1 : -log(1 - erand48(second_state)));
+        now += mean * (rhythm ? 0.8 + 0.4 * erand48(second_state) : -log(1 - erand48(second_state)));
+        out->when[out->count] = now, out->slower[out->count++] = here ? size : 0;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double second_median(const double *values, int n)
+{
+    double sorted[64];
+    memcpy(sorted, values, (size_t)n * sizeof *values);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The logarithm of a process from `start` to start + 1, and how much of it neighbours were here. */
+static double second_beside(const suite_noise *noise, const second_neighbours *all, double start, double *here)
+{
+    double own = noise->between * second_normal(), values[64];
+    *here = 0;
+    for (int i = 0; i < noise->iterations; i++) {
+        double from = start + (double)i / noise->iterations, to = from + 1.0 / noise->iterations, sum = 0, began = 0;
+        for (int k = 0; k < all->count; began = all->when[k++]) {
+            double overlap = fmin(to, all->when[k]) - fmax(from, began);
+            if (began >= to) break;
+            if (overlap <= 0 || all->slower[k] <= 0) continue;
+            sum += overlap * all->slower[k], *here += overlap;
+        }
+        values[i] = own + log1p(sum * noise->iterations) + noise->within * second_normal();
+    }
+    return second_median(values, noise->iterations);
+}
+
+typedef struct {
+    double change, drift;
+    bool spoilt, rhythm, seen;
+    double stay; /* 0: no neighbours */
+} second_world;
+
+/* Logarithm of new / old of the next pair. Returns whether it counts. */
+static bool second_pair(const suite_noise *noise, const second_world *world, const second_neighbours *all, int place,
+                        bool old_first, double *out)
+{
+    double value[2], here[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        value[i] =
+            world->stay > 0 ? second_beside(noise, all, 2 * place + i, &here[i]) : second_process(noise, world->spoilt);
+        value[i] += log1p(world->drift * (2 * place + i) / 13);
+    }
+    *out = log1p(world->change) + (old_first ? value[1] - value[0] : value[0] - value[1]);
+    return !world->seen || (here[0] <= 0.2 && here[1] <= 0.2);
+}
+
+/* Pairs with looks after 7, 11, 16, 24 and 36, each with its fifth of 5 %, by intervals. Either side is first in half of
+ * each eight pairs that count. */
+static second_rates second_pairs(const suite_noise *noise, const second_world *world, int trials)
+{
+    static const int looks[] = {7, 11, 16, 24, 36};
+    static second_neighbours all;
     const double margin = log(1.02);
+    double t[5];
+    for (int i = 0; i < 5; i++) t[i] = student_quantile(1 - 0.05 / 5 / 2, looks[i] - 1);
     second_rates rates = {0};
-    for (int trial = 0; trial < SECOND_TRIALS; trial++) {
-        double d[15] = {0};
-        int n = 0;
-        for (int look = 0; look < 3; look++) {
-            double mean = 0, squares = 0;
-            for (; n < 7 + 4 * look; n++) {
-                double first = log1p(drift * 2 * n / 13), second = log1p(drift * (2 * n + 1) / 13);
-                double apart = erand48(second_state) < 0.5 ? second - first : first - second;
-                d[n] = log1p(change) + apart + second_process(noise, spoilt) - second_process(noise, spoilt);
+    for (int trial = 0; trial < trials; trial++) {
+        double d[36] = {0};
+        int n = 0, place = 0, olds = 0;
+        bool done = false, old_first = false, again = false;
+        if (world->stay > 0) second_timeline(noise, world->stay, world->rhythm, &all);
+        for (int look = 0; look < 5 && !done; look++) {
+            for (; n < looks[look] && place - n <= fmin(21 + 4 * n, 72); place++) {
+                if (n % 8 == 0 && !again) olds = 4;
+                if (!again) old_first = erand48(second_state) < olds / (8.0 - n % 8), olds -= old_first;
+                again = !second_pair(noise, world, &all, place, old_first, &d[n]);
+                n += !again;
             }
+            double mean = 0, squares = 0;
             for (int i = 0; i < n; i++) mean += d[i] / n;
             for (int i = 0; i < n; i++) squares += (d[i] - mean) * (d[i] - mean);
-            double reach = t[look] * sqrt(squares / (n - 1) / n), low = mean - reach, high = mean + reach;
-            bool slower = low > margin, faster = high<-margin, same = low> - margin && high < margin;
+            done = n < looks[look];
+            double quantile = done && n > 5 ? student_quantile(1 - 0.05 / 5 / 2, n - 1) : t[look];
+            double reach = quantile * sqrt(squares / (n - 1) / n), low = mean - reach, high = mean + reach;
+            double beyond = fmax(margin, reach / 2);
+            bool slower = low > beyond, faster = high<-beyond, same = low> - margin && high < margin;
+            if (n < 6) slower = faster = same = false;
             rates.slower += slower, rates.faster += faster, rates.same += same;
-            if (slower || faster || same) break;
+            done |= slower || faster || same || 4 * reach < margin;
         }
-        rates.pairs += n;
+        rates.pairs += place;
     }
-    rates.slower /= SECOND_TRIALS, rates.faster /= SECOND_TRIALS, rates.same /= SECOND_TRIALS;
-    rates.pairs /= SECOND_TRIALS;
+    rates.slower /= trials, rates.faster /= trials, rates.same /= trials, rates.pairs /= trials;
     return rates;
 }
 
@@ -130,20 +210,6 @@ static double second_in_turn(const suite_noise *noise)
         alarms += noncentral_above(fabs(mean[1] - mean[0]) / sqrt(sum), freedom, 0) < 0.025;
     }
     return alarms / (SECOND_TRIALS / 10.0);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double second_median(const double *values, int n)
-{
-    double sorted[64];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 /* Which side of the newest 30 values the new one lies on, beyond three robust deviations and beyond 2 %. */
@@ -248,18 +314,48 @@ static void looks_agree_with_the_second_implementation(void **state)
 {
     (void)state;
     const suite_noise *noise = &suite_selftest_noise;
-    second_rates same = second_pairs(noise, 0, 0, false), slower = second_pairs(noise, 0.05, 0, false);
-    second_rates margin = second_pairs(noise, 0.02, 0, false), drift = second_pairs(noise, 0, noise->drift, false);
-    second_rates outliers = second_pairs(noise, 0, 0, true), spoilt = second_pairs(noise, 0.05, 0, true);
-    agrees("same build", same.slower + same.faster);
-    agrees("+5 %", slower.slower);
-    agrees("at the margin", margin.slower + margin.same);
-    agrees("drift, pairs", drift.slower + drift.faster);
-    agrees("outliers", outliers.slower + outliers.faster);
-    agrees("outliers, +5 %", spoilt.slower);
-    assert_near(row("same build")->effort, same.pairs, 0.6);
-    assert_near(row("at the margin")->effort, margin.pairs, 0.3);
-    assert_near(row("outliers, +5 %")->effort, spoilt.pairs, 0.6);
+    const second_world worlds[] = {{0},
+                                   {.change = 0.05},
+                                   {.change = 0.02},
+                                   {.drift = noise->drift},
+                                   {.spoilt = true},
+                                   {.change = 0.05, .spoilt = true}};
+    second_rates rates[6];
+    for (int i = 0; i < 6; i++) rates[i] = second_pairs(noise, &worlds[i], SECOND_TRIALS);
+    agrees("same build", rates[0].slower + rates[0].faster);
+    agrees("+5 %", rates[1].slower);
+    agrees("at the margin", rates[2].slower + rates[2].same);
+    agrees("drift, pairs", rates[3].slower + rates[3].faster);
+    agrees("outliers", rates[4].slower + rates[4].faster);
+    agrees("outliers, +5 %", rates[5].slower);
+    assert_near(row("same build")->effort, rates[0].pairs, 0.6);
+    assert_near(row("at the margin")->effort, rates[2].pairs, 0.6);
+    assert_near(row("outliers, +5 %")->effort, rates[5].pairs, 0.6);
+}
+
+/* Neighbours who come and go make few verdicts false, also in a rhythm, and a change is found beside them. */
+static void neighbours_agree_with_the_second_implementation(void **state)
+{
+    (void)state;
+    const suite_noise *noise = &suite_selftest_noise;
+    static const struct {
+        const char *name;
+        second_world world;
+    } rows_of[] = {{"neighbours", {.stay = 3, .seen = true}},
+                   {"neighbours unseen", {.stay = 3}},
+                   {"rhythm", {.stay = 1, .rhythm = true}},
+                   {"rhythm of pairs", {.stay = 2, .rhythm = true}},
+                   {"long neighbours", {.stay = 12}}};
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++) {
+        second_rates rates = second_pairs(noise, &rows_of[i].world, SECOND_TRIALS / 10);
+        agrees(rows_of[i].name, rates.slower + rates.faster);
+        assert_near(row(rows_of[i].name)->effort, rates.pairs, 2.5);
+        assert_near(row(rows_of[i].name)->target, 0.01, 0);
+    }
+    const second_world slower = {.change = 0.05, .stay = 3, .seen = true};
+    second_rates rates = second_pairs(noise, &slower, SECOND_TRIALS / 10);
+    agrees("neighbours, +5 %", rates.slower);
+    assert_near(row("neighbours, +5 %")->target, 0.95, 0);
 }
 
 static void drift_fools_who_measures_in_turn(void **state)
@@ -355,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_family_is_wrong_as_often_as_holm_allows),
         cmocka_unit_test(sessions_find_what_the_noncentral_t_says),
         cmocka_unit_test(looks_agree_with_the_second_implementation),
+        cmocka_unit_test(neighbours_agree_with_the_second_implementation),
         cmocka_unit_test(drift_fools_who_measures_in_turn),
         cmocka_unit_test(nights_agree_with_the_second_implementation),
         cmocka_unit_test(a_series_without_change_has_one_at_most_by_chance),

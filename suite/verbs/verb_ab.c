@@ -17,13 +17,13 @@
 static const char purpose[] =
     "Runs a workload in pairs, old and new back to back in random order, and says of each case whether new is faster,\n"
     "slower or the same. A side is an engine, a build folder, a commit (built beside the repository), or settings\n"
-    "(KEY=VALUE; may be repeated); a side that names no build runs this one. After 7 pairs, and then after every 4\n"
-    "more, cases without a verdict get more pairs, 15 at most; the looks share the 5 % of false alarms. Both sides "
-    "are\n"
-    "sessions, and `ditbench compare` says the verdict again.\n"
+    "(KEY=VALUE; may be repeated); a side that names no build runs this one. After 7, 11, 16, 24 and 36 pairs the\n"
+    "numbers are looked at, and cases without a verdict get more; the looks share the 5 % of false alarms. A pair\n"
+    "beside which other processes used more than a tenth of the cores does not count and is run again, unless\n"
+    "the machine stays busy. Both sides are sessions, and `ditbench compare` says the verdict again.\n"
     "Simulated cases are left out: virtual time needs no pairs.\n"
     "Exit: 0 nothing is slower; 1 something is; 3 a case of the new side failed; 5 undecided after all pairs or all\n"
-    "time; 77 all skipped.";
+    "time, or too few pairs that count; 77 all skipped.";
 
 static const char examples[] = "ditbench ab smoke --old HEAD~1 --new build\n"
                                "ditbench ab smoke --old ../main --new . --filter 'world_size == 2' --margin 3\n"
@@ -40,10 +40,17 @@ typedef struct {
     suite_run_params params[SUITE_PAIRS_SIDES];
     suite_signals signals;
     suite_pairs *pairs;
+    suite_pairs_count *counts, *before; /* per case; before the newest pair */
     bool *wanted;
     suite_side read[SUITE_PAIRS_SIDES];
     suite_comparison comparison;
 } ab_call;
+
+/* Pairs that may be run in all, those that do not count among them. */
+static int planned_pairs(const ab_call *call)
+{
+    return (1 + SUITE_LOOKS_SPARES) * (int)call->most + 1;
+}
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
@@ -78,7 +85,7 @@ static dit_status read_side(ab_call *call, int side)
     params->name = names[side];
     params->filter = call->words.filter;
     params->timeout_s = call->timeout_s;
-    params->processes = (int)call->most;
+    params->processes = planned_pairs(call);
     params->quiet = call->cli.quiet;
     return DIT_OK;
 }
@@ -95,7 +102,8 @@ static dit_status check_counts(ab_call *call)
 
 static dit_status look(ab_call *call)
 {
-    const suite_comparison_params params = {.margin = call->words.margin_percent / 100};
+    const suite_comparison_params params = {.margin =
+                                                call->words.margin_percent / 100}; /* the rest is in the sessions */
     suite_comparison_release(&call->comparison);
     for (int side = 0; side < SUITE_PAIRS_SIDES; side++) {
         const suite_session *session = suite_pairs_session(call->pairs, side);
@@ -106,22 +114,52 @@ static dit_status look(ab_call *call)
                                  &call->comparison);
 }
 
-/* Cases without a verdict get more pairs. Returns how many. A case that failed needs no more. */
-static int choose(ab_call *call)
+/* Whether more pairs may tell more of the case. One that failed needs no more. */
+static bool is_open(const ab_call *call, const char *case_id)
 {
-    int count = 0;
-    for (int i = 0; i < suite_pairs_case_count(call->pairs); i++) {
-        const char *id = suite_pairs_case(call->pairs, SUITE_PAIRS_OLD, i)->case_id;
-        call->wanted[i] = false;
-        for (int t = 0; t < call->comparison.timing_count; t++) {
-            const suite_timing *timing = &call->comparison.timings[t];
-            bool ok = timing->old->status == DIT_OUTCOME_OK && timing->now->status == DIT_OUTCOME_OK;
-            if (ok && timing->verdict == SUITE_VERDICT_UNDECIDED && strcmp(timing->old->case_id, id) == 0)
-                call->wanted[i] = true;
-        }
-        count += call->wanted[i];
+    bool open = false;
+    for (int t = 0; t < call->comparison.timing_count; t++) {
+        const suite_timing *timing = &call->comparison.timings[t];
+        bool ok = timing->old->status == DIT_OUTCOME_OK && timing->now->status == DIT_OUTCOME_OK;
+        if (strcmp(timing->old->case_id, case_id) == 0)
+            open |= ok && timing->verdict == SUITE_VERDICT_UNDECIDED && !suite_timing_is_precise(timing);
     }
-    return count;
+    return open;
+}
+
+/* Whether the newest pair of a wanted case is one that is followed by a look. */
+static bool is_due(const ab_call *call, int index)
+{
+    const suite_pairs_count *count = &call->counts[index];
+    bool again = count->counted > call->before[index].counted;
+    return again && suite_looks_after((int)call->first, (int)call->most, count->counted);
+}
+
+/* What is left to do for a case after `pair`; `due`: its numbers were looked at. */
+static bool is_left(const ab_call *call, int index, bool due)
+{
+    const suite_pairs_count *count = &call->counts[index];
+    const int spare = suite_looks_spare((int)call->first, (int)call->most, count->counted);
+    if (count->counted >= call->most || count->busy > spare) return false;
+    return !due || is_open(call, suite_pairs_case(call->pairs, SUITE_PAIRS_OLD, index)->case_id);
+}
+
+/* Looks where a case is due, and takes those off `wanted` that need no more pairs. *left: how many do. */
+static dit_status choose(ab_call *call, int *left)
+{
+    const int count = suite_pairs_case_count(call->pairs);
+    int looked = 0;
+    for (int i = 0; i < count; i++) looked += call->wanted[i] && is_due(call, i);
+    if (looked) DIT_TRY(look(call));
+    *left = 0;
+    for (int i = 0; i < count; i++) {
+        if (call->wanted[i]) call->wanted[i] = is_left(call, i, is_due(call, i));
+        *left += call->wanted[i];
+    }
+    if (looked && *left)
+        dit_log_info("after a look at %d case%s %d case%s more pairs", looked, looked == 1 ? "" : "s", *left,
+                     *left == 1 ? " needs" : "s need");
+    return DIT_OK;
 }
 
 static bool is_over(const ab_call *call, int64_t started)
@@ -129,26 +167,33 @@ static bool is_over(const ab_call *call, int64_t started)
     return call->max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > call->max_time_s;
 }
 
+static dit_status make_room(ab_call *call)
+{
+    const size_t count = (size_t)suite_pairs_case_count(call->pairs);
+    call->counts = calloc(count, sizeof *call->counts);
+    call->before = calloc(count, sizeof *call->before);
+    call->wanted = malloc(count * sizeof *call->wanted);
+    if (!call->counts || !call->before || !call->wanted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases");
+    memset(call->wanted, true, count * sizeof *call->wanted);
+    return DIT_OK;
+}
+
 /* Runs pairs until every case has a verdict, or pairs or time are used up. */
 static dit_status run_pairs(ab_call *call, const char **reason)
 {
     const int64_t started = dit_clock_ns();
+    const size_t count = (size_t)suite_pairs_case_count(call->pairs);
+    int left = 1;
+    DIT_TRY(make_room(call));
     *reason = "decided"; /* all that was asked for was run, also where it did not decide */
-    for (int pair = 0; pair < call->most; pair++) {
-        DIT_TRY(suite_pairs_run(call->pairs, pair, pair ? call->wanted : NULL));
+    for (int pair = 0; left && pair < planned_pairs(call); pair++) {
+        memcpy(call->before, call->counts, count * sizeof *call->before);
+        DIT_TRY(suite_pairs_run(call->pairs, pair, call->wanted, call->counts));
         if (call->signals.received) return *reason = "interrupted", DIT_OK;
-        for (int i = 0; pair == 0 && i < suite_pairs_case_count(call->pairs); i++) call->wanted[i] = true;
-        if (suite_looks_after((int)call->first, (int)call->most, pair + 1)) {
-            DIT_TRY(look(call));
-            int left = choose(call);
-            if (!left) return DIT_OK;
-            if (pair + 1 < call->most)
-                dit_log_info("after %d pairs %d case%s undecided: %d more", pair + 1, left, left == 1 ? " is" : "s are",
-                             SUITE_LOOKS_NEXT);
-        }
-        if (is_over(call, started)) return *reason = "time_limit", look(call);
+        DIT_TRY(choose(call, &left));
+        if (left && is_over(call, started)) *reason = "time_limit", left = 0;
     }
-    return DIT_OK;
+    return look(call);
 }
 
 static dit_status make_id(char id[48])
@@ -168,10 +213,10 @@ static dit_status compare_builds(ab_call *call)
     DIT_TRY(check_counts(call));
     for (int side = 0; side < SUITE_PAIRS_SIDES; side++) DIT_TRY(read_side(call, side));
     DIT_TRY(make_id(id));
-    const int looks = suite_looks_count((int)call->first, (int)call->most);
-    DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, id, looks, &call->signals, &call->pairs));
-    call->wanted = calloc((size_t)suite_pairs_case_count(call->pairs) + 1, sizeof *call->wanted);
-    if (!call->wanted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases");
+    const suite_pairs_rules rules = {.id = id,
+                                     .looks = suite_looks_count((int)call->first, (int)call->most),
+                                     .busy_limit = suite_verdict_busy_limit(&call->words)};
+    DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, &rules, &call->signals, &call->pairs));
     dit_status st = run_pairs(call, &reason);
     dit_status closed = suite_pairs_close(call->pairs, st == DIT_OK ? reason : "interrupted");
     call->pairs = NULL;
@@ -204,6 +249,8 @@ static void release(ab_call *call)
     suite_pairs_close(call->pairs, NULL);
     suite_comparison_release(&call->comparison);
     for (int side = 0; side < SUITE_PAIRS_SIDES; side++) suite_side_release(&call->read[side]);
+    free(call->counts);
+    free(call->before);
     free(call->wanted);
     suite_cli_release(&call->cli);
 }
@@ -216,7 +263,7 @@ int suite_verb_ab(int argc, char **argv)
          &call.side[SUITE_PAIRS_OLD], 0, 0},
         {"new", 0, SUITE_OPTION_STRINGS, "SIDE", "what is compared with it", &call.side[SUITE_PAIRS_NEW], 0, 0},
         {"pairs", 'p', SUITE_OPTION_INT, "N", "pairs before the first look (7)", &call.first, SUITE_RATIO_LEAST, 1000},
-        {"max-pairs", 0, SUITE_OPTION_INT, "N", "pairs of a case that stays undecided (15)", &call.most,
+        {"max-pairs", 0, SUITE_OPTION_INT, "N", "pairs of a case that stays undecided (36)", &call.most,
          SUITE_RATIO_LEAST, 1000},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "begin no pairs after TIME", &call.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.timeout_s, 0, 0},

@@ -56,6 +56,7 @@ static dit_status load(compare_call *call)
     DIT_TRY(read_metrics(call));
     call->params.margin = call->words.margin_percent / 100;
     call->params.filter = call->words.filter;
+    call->params.busy_limit = (double)call->words.busy_percent / 100;
     DIT_TRY(suite_side_load(call->cli.operands[0], &call->old));
     DIT_TRY(suite_side_load(call->cli.operands[1], &call->now));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &call->params, &call->comparison));

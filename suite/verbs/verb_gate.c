@@ -101,7 +101,9 @@ static void drop_foreign_times(gate_call *call)
 
 static dit_status judge(gate_call *call)
 {
-    const suite_comparison_params params = {.filter = call->words.filter, .margin = call->words.margin_percent / 100};
+    const suite_comparison_params params = {.filter = call->words.filter,
+                                            .margin = call->words.margin_percent / 100,
+                                            .busy_limit = suite_verdict_busy_limit(&call->words)};
     DIT_TRY(suite_baseline_load(call->baseline, &call->old));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &params, &call->comparison));
     drop_foreign_times(call);

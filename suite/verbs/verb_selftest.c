@@ -27,7 +27,8 @@ enum { MOST_TRIALS = 1000000, TEXT = 64 };
 typedef struct {
     suite_cli cli;
     int64_t trials, seed, iterations;
-    double between, within, outliers, outlier_size, drift; /* per cent */
+    double between, within, outliers, outlier_size, drift, neighbours, neighbour_size; /* per cent */
+    double neighbour_stay;                                                             /* in processes */
     suite_selftest_params params;
     suite_selftest_row rows[SUITE_SELFTEST_MOST_ROWS];
     int count, missed;
@@ -54,6 +55,14 @@ static dit_status read_params(selftest_call *call)
     DIT_TRY(read_share("outliers", call->outliers, &noise->outliers));
     DIT_TRY(read_share("outlier-size", call->outlier_size, &noise->outlier_size));
     DIT_TRY(read_share("drift", call->drift, &noise->drift));
+    DIT_TRY(read_share("neighbours", call->neighbours, &noise->neighbours));
+    DIT_TRY(read_share("neighbour-size", call->neighbour_size, &noise->neighbour_size));
+    if (!(noise->neighbours > 0 && noise->neighbours < 1))
+        return DIT_FAIL(DIT_ERR_USAGE, "--neighbours %g is no percentage above 0 and below 100", call->neighbours);
+    if (!(call->neighbour_stay >= 0.01 && call->neighbour_stay <= 1e6))
+        return DIT_FAIL(DIT_ERR_USAGE, "--neighbour-stay %g is no number of processes from 0.01 to 1e6",
+                        call->neighbour_stay);
+    noise->neighbour_stay = call->neighbour_stay;
     noise->iterations = (int)call->iterations;
     call->params.seed = (uint64_t)call->seed;
     call->params.trials = (int)call->trials;
@@ -121,9 +130,11 @@ static dit_status print_text(const selftest_call *call)
     const suite_noise *noise = &call->params.noise;
     printf("%d trials a row, seed %lld; %g %% between processes, %g %% within, %d iterations; outliers %g %% of "
            "processes, "
-           "slower by %g %%; drift %g %%\n",
+           "slower by %g %%; drift %g %%\n"
+           "neighbours are here %g %% of the time, for %g processes at a time, and make all slower by %g %%\n",
            call->params.trials, (long long)call->seed, 100 * noise->between, 100 * noise->within, noise->iterations,
-           100 * noise->outliers, 100 * noise->outlier_size, 100 * noise->drift);
+           100 * noise->outliers, 100 * noise->outlier_size, 100 * noise->drift, 100 * noise->neighbours,
+           noise->neighbour_stay, 100 * noise->neighbour_size);
     if (call->measures) print_overhead(&call->overhead);
     if (call->missed) printf("%d target%s missed\n", call->missed, call->missed == 1 ? " is" : "s are");
     return DIT_OK;
@@ -150,6 +161,9 @@ static void add_noise(dit_json_writer *w, cJSON *root, const suite_noise *noise)
     dit_json_put_number(w, object, "outliers", noise->outliers);
     dit_json_put_number(w, object, "outlier_size", noise->outlier_size);
     dit_json_put_number(w, object, "drift", noise->drift);
+    dit_json_put_number(w, object, "neighbours", noise->neighbours);
+    dit_json_put_number(w, object, "neighbour_size", noise->neighbour_size);
+    dit_json_put_number(w, object, "neighbour_stay", noise->neighbour_stay);
 }
 
 static void add_verdicts(dit_json_writer *w, cJSON *object, const suite_selftest_row *row)
@@ -216,7 +230,10 @@ int suite_verb_selftest(int argc, char **argv)
                           .within = 100 * usual->within,
                           .outliers = 100 * usual->outliers,
                           .outlier_size = 100 * usual->outlier_size,
-                          .drift = 100 * usual->drift};
+                          .drift = 100 * usual->drift,
+                          .neighbours = 100 * usual->neighbours,
+                          .neighbour_size = 100 * usual->neighbour_size,
+                          .neighbour_stay = usual->neighbour_stay};
     const suite_option options[] = {
         {"trials", 'n', SUITE_OPTION_INT, "N", "trials of each row (1000)", &call.trials, 1, MOST_TRIALS},
         {"seed", 0, SUITE_OPTION_INT, "N", "of all random numbers (1)", &call.seed, 0, INT64_C(9007199254740991)},
@@ -227,6 +244,12 @@ int suite_verb_selftest(int argc, char **argv)
         {"outliers", 0, SUITE_OPTION_NUMBER, "PERCENT", "processes that are disturbed (5)", &call.outliers, 0, 0},
         {"outlier-size", 0, SUITE_OPTION_NUMBER, "PERCENT", "by how much on average (5)", &call.outlier_size, 0, 0},
         {"drift", 0, SUITE_OPTION_NUMBER, "PERCENT", "of the machine, where a row has one (3)", &call.drift, 0, 0},
+        {"neighbours", 0, SUITE_OPTION_NUMBER, "PERCENT",
+         "of the time that neighbours are here, where a row has them (50)", &call.neighbours, 0, 0},
+        {"neighbour-size", 0, SUITE_OPTION_NUMBER, "PERCENT", "by how much all is slower then, on average (30)",
+         &call.neighbour_size, 0, 0},
+        {"neighbour-stay", 0, SUITE_OPTION_NUMBER, "N", "how long they stay on average, in processes (3)",
+         &call.neighbour_stay, 0, 0},
         {"overhead", 0, SUITE_OPTION_FLAG, NULL, "measure what the harness itself costs, too (ten seconds)",
          &call.measures, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "the fake engine (build/tests/ditbench-engine-fake)", &call.engine,

@@ -3,6 +3,12 @@
 #include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/console/terminal.h"
+#include "suite/machine/contention.h"
+
+double suite_verdict_busy_limit(const suite_verdict_words *words)
+{
+    return words->busy_percent > 0 ? (double)words->busy_percent / 100 : SUITE_CONTENTION_LIMIT;
+}
 
 static dit_status write_files(const suite_verdict_words *words, const suite_verdict_answer *answer)
 {
