@@ -58,6 +58,38 @@ static const suite_case *find_oracle(const suite_run_state *run, const suite_cas
     return found;
 }
 
+/* Whether a result of the case is there, or a process that makes one is still to run. */
+static bool will_have(const suite_run_state *run, int case_index)
+{
+    char path[SUITE_PATH];
+    bool waits = false;
+    for (int i = 0; i < run->schedule.item_count; i++)
+        waits |= run->schedule.items[i].case_index == case_index && run->status[i] == SUITE_NOT_RUN;
+    return waits || result_of(run, case_index, path);
+}
+
+/* Whether the result was never held against the case `other`, which is there, or will be. */
+static bool lacks(const suite_run_state *run, int other, const cJSON *result, const char *key)
+{
+    return !dit_json_text_or(result, key, NULL) && will_have(run, other);
+}
+
+bool suite_run_lacks_distance(const suite_run_state *run, int index, const cJSON *result)
+{
+    const suite_case *one = &run->schedule.cases[run->schedule.items[index].case_index];
+    bool lacking = false;
+    if (run->status[index] != DIT_OUTCOME_OK || one->is_simulated || one->is_oracle) return false;
+    for (int i = 0; i < run->schedule.case_count; i++) {
+        const suite_case *other = &run->schedule.cases[i];
+        bool referred = other->is_reference && one->reference_id[0] && other != one &&
+                        strcmp(other->reference_id, one->reference_id) == 0;
+        bool oracle = one->oracle_id[0] && strcmp(other->case_id, one->oracle_id) == 0;
+        lacking |= referred && lacks(run, i, result, "reference_case");
+        lacking |= oracle && lacks(run, i, result, "oracle_case");
+    }
+    return lacking;
+}
+
 static double deadline_of(const suite_run_state *run, const suite_case *one)
 {
     if (run->params->timeout_s > 0) return run->params->timeout_s;

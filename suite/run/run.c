@@ -105,19 +105,43 @@ static bool is_worth_retrying(dit_outcome status)
     return status == DIT_OUTCOME_FAILED || status == DIT_OUTCOME_TIMEOUT || status == DIT_OUTCOME_OOM;
 }
 
+static const suite_history_result *result_of(const suite_run_state *run, int index)
+{
+    const suite_run_item *item = &run->schedule.items[index];
+    return suite_history_find(&run->history, run->schedule.cases[item->case_index].case_id, item->process);
+}
+
+/* With --retry-failed: cases that ran while the one that they are compared with had failed run again, for no result
+ * without its distance may stay where an uninterrupted run has one. Latents are there, but only the engine judges them. */
+static void retry_unjudged(suite_run_state *run)
+{
+    int count = 0;
+    for (int i = 0; i < run->schedule.item_count; i++) {
+        const suite_history_result *result = result_of(run, i);
+        if (!result || !suite_run_lacks_distance(run, i, result->document)) continue;
+        run->status[i] = SUITE_NOT_RUN;
+        count++;
+    }
+    if (count)
+        dit_log_info("%d result%s made while the case to compare with had failed: run again", count,
+                     count == 1 ? " was" : "s were");
+}
+
 /* What the journal says of each item. */
 static void take_history(suite_run_state *run)
 {
     for (int i = 0; i < run->schedule.item_count; i++) {
-        const suite_run_item *item = &run->schedule.items[i];
-        const suite_case *one = &run->schedule.cases[item->case_index];
-        const suite_history_result *result = suite_history_find(&run->history, one->case_id, item->process);
-        bool verdict = result && result->status == DIT_OUTCOME_OOM && one->is_simulated;
+        const suite_history_result *result = result_of(run, i);
+        bool simulated = run->schedule.cases[run->schedule.items[i].case_index].is_simulated;
+        bool verdict = result && result->status == DIT_OUTCOME_OOM && simulated;
         if (!result || (run->params->retry_failed && !verdict && is_worth_retrying(result->status))) continue;
         suite_run_note_result(run, i, result->status, result->document);
-        if (result->status == DIT_OUTCOME_OK)
-            suite_precision_note(&run->precision, item->case_index, suite_history_latency_ns(result->document));
     }
+    if (run->params->retry_failed) retry_unjudged(run);
+    for (int i = 0; i < run->schedule.item_count; i++)
+        if (run->status[i] == DIT_OUTCOME_OK)
+            suite_precision_note(&run->precision, run->schedule.items[i].case_index,
+                                 suite_history_latency_ns(result_of(run, i)->document));
 }
 
 static dit_status check_same_plan(const suite_run_state *run)

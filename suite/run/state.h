@@ -107,6 +107,9 @@ const suite_launcher *suite_run_launcher_of(const suite_run_state *run, const su
 /* Skips a case, with the reason, if this machine has none or too few of the devices that it needs, or lacks its engine.
  */
 bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, suite_outcome *outcome);
+/* Returns whether the line of an item that ended ok says that it ran before the case with which it is compared (its
+ * one-rank reference, its oracle) had a result, and that case has one now or is to run. */
+bool suite_run_lacks_distance(const suite_run_state *run, int index, const cJSON *result);
 /* Counts outcomes into the summary. */
 void suite_run_fill_summary(suite_run_state *run);
 /* Runs item `index` to its end and journals it. */

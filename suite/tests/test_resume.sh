@@ -3,7 +3,7 @@
 # came together in several pieces equals a run that nobody interrupted in every number that repeats.
 # Kills: DITBENCH_KILL_ROUNDS, or 6 in the short form and 200 in the long one (DITBENCH_TEST_ALL=1). Only a kill that ended
 # something counts.
-# shellcheck disable=SC2016,SC2317 # functions run through ok()
+# shellcheck disable=SC2015,SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then wanted=200; else wanted=6; fi
@@ -14,8 +14,8 @@ RANDOM=${DITBENCH_TEST_SEED:-7}
 killed=0
 
 # repeats SESSION: what its results say that no clock and no machine decides, in the order of cases and processes. A result
-# that a later one took the place of does not count. Of the validation it is the digest: a case that ran after its one-rank
-# reference was killed has no distance to it, and a retry of the reference does not run the case again.
+# that a later one took the place of does not count. The one-rank reference is compared with its first process that ended
+# ok, which has no distance itself: none is 0 there.
 repeats() {
     python3 - "$1/journal.jsonl" <<'P'
 import json, sys
@@ -24,10 +24,14 @@ for line in map(json.loads, open(sys.argv[1])):
     if line["kind"] != "result":
         continue
     record = line.get("record") or {}
+    validation = record.get("validation") or {}
+    distances = {k: v for k, v in validation.items() if k in ("rel_l2", "oracle_rel_l2", "psnr_db")}
+    if line["tags"]["world_size"] == 1:
+        assert not any(distances.values()), distances
+        distances = {}
     results[line["case_id"], line["process"]] = [
         line["label"], line["status"], line["order"], line["block"], line["case"], line["tags"], record.get("flops"),
-        (record.get("validation") or {}).get("latent_digest"),
-        (record.get("validation") or {}).get("pass") is not False,
+        validation.get("latent_digest"), validation.get("pass") is not False, distances,
         [{k: v for k, v in row.items() if not k.endswith("_ns")} for row in record.get("communication", [])]]
 for key in sorted(results):
     print(*key, json.dumps(results[key], sort_keys=True))
@@ -36,7 +40,7 @@ P
 uninterrupted() {
     "$ditbench" run "$work/tiny.json" -q --output "$work/whole" >/dev/null && repeats "$work/whole" >"$work/whole.txt" &&
         [ "$(wc -l <"$work/whole.txt")" -eq "$(grep -c '"kind":"result"' "$work/whole/journal.jsonl")" ] &&
-        grep -q '"xxh3:' "$work/whole.txt" && grep -q '"bytes"' "$work/whole.txt"
+        grep -q '"xxh3:' "$work/whole.txt" && grep -q '"rel_l2"' "$work/whole.txt"
 }
 ok "a run that nobody interrupts" uninterrupted
 equals_whole() { # SESSION
@@ -106,6 +110,30 @@ kill_engine_round() {
     [ "$code" -eq 0 ] || grep -q '"status":"failed"' "$session/journal.jsonl" || return 1
     exits 0 "$ditbench" resume "$session" --retry-failed -q && exits 0 "$ditbench" verify "$session" && equals_whole "$session"
 }
+
+# Both processes of the one-rank reference are killed at their first start, so the cases after it have nothing to be
+# compared with. A retry runs them again, once the reference is there.
+reference_killed() {
+    local session=$work/r code=0
+    cat >"$work/kills-reference" <<SH
+#!/bin/sh
+if [ "\${OMPI_COMM_WORLD_SIZE:-1}" = 1 ] && [ ! -e "$work/killed.2" ]; then
+    [ -e "$work/killed.1" ] && : >"$work/killed.2"
+    : >"$work/killed.1"
+    kill -9 \$\$
+fi
+exec "$build/bin/ditbench-engine" "\$@"
+SH
+    chmod +x "$work/kills-reference"
+    "$ditbench" run "$work/tiny.json" -q --engine "$work/kills-reference" --output "$session" >/dev/null 2>"$work/err" || code=$?
+    [ "$code" -eq 3 ] && [ -e "$work/killed.2" ] || { echo "run ended with $code"; cat "$work/err"; return 1; }
+    ! grep -q '"rel_l2"' "$session/journal.jsonl" || { echo "something was compared with a reference that was killed"; return 1; }
+    exits 0 "$ditbench" resume "$session" --retry-failed 2>"$work/err" || { cat "$work/err"; return 1; }
+    grep -q '4 results were made while the case to compare with had failed: run again' "$work/err" || { cat "$work/err"; return 1; }
+    exits 0 "$ditbench" verify "$session" && equals_whole "$session" || return 1
+    "$ditbench" resume "$session" --retry-failed 2>&1 | grep -q 'nothing to do'
+}
+ok "the one-rank reference is killed: a retry runs what was never held against it" reference_killed
 
 for round in $(seq 1 "$wanted"); do # a round ends two harnesses and one engine, where it comes in time
     [ "$killed" -lt "$wanted" ] || break

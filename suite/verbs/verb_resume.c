@@ -52,7 +52,8 @@ int suite_verb_resume(int argc, char **argv)
     suite_run_summary summary;
     suite_signals signals;
     const suite_option options[] = {
-        {"retry-failed", 0, SUITE_OPTION_FLAG, NULL, "run failed, timed-out and out-of-memory results again",
+        {"retry-failed", 0, SUITE_OPTION_FLAG, NULL,
+         "run failed, timed-out and out-of-memory results again, and those that ran before what they are compared with",
          &params.retry_failed, 0, 0},
         {"other-hardware", 0, SUITE_OPTION_FLAG, NULL, "go on although this machine has another hardware_id",
          &params.other_hardware, 0, 0},
