@@ -19,7 +19,8 @@ dit_status suite_csv_open(suite_csv *csv, const char *text, size_t length, const
 
 static void skip_empty_lines(suite_csv *csv)
 {
-    while (csv->next < csv->end && (*csv->next == '\n' || *csv->next == '\r')) csv->line += *csv->next++ == '\n';
+    for (; csv->next < csv->end && (*csv->next == '\n' || *csv->next == '\r'); csv->next++)
+        csv->line += *csv->next == '\n' || csv->next[1] != '\n'; /* "\r\n" is one end, "\r" alone is one, too */
 }
 
 static bool ends_field(char c)
@@ -34,7 +35,7 @@ static bool pass_end(suite_csv *csv)
     char end = *csv->next;
     *csv->next++ = '\0';
     if (end == '\r' && csv->next < csv->end && *csv->next == '\n') csv->next++, end = '\n';
-    csv->line += end == '\n';
+    csv->line += end != ',';
     return end == ',';
 }
 

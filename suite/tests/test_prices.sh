@@ -70,6 +70,35 @@ unknown_accelerator() {
 ok "a table that names no accelerator of the catalogue is refused" unknown_accelerator
 import --json >"$work/import.json"
 
+ok "owning costs what its parts say" member 'abs(d["own"]["machines"][0]["total"] - sum(d["own"]["machines"][0][k] for k in ("capital", "upkeep", "energy"))) < 1e-9' 8xh200-sxm --own default
+ok "watts grow from scope to scope" member 'all(m["device_w"] < m["server_w"] < m["site_w"] for m in d["own"]["machines"])' 8xh200-sxm 8xh100-sxm --own default --busy 0.5
+ok "every value of a site has a source or is assumed, and says whether it is the default" says '^  pue = 1.25 .* the default: assumed: .*2026-04-01' 8xh200-sxm --own default
+ok "own is cheaper from a number of hours on" says '^8xh200-sxm +8 .*above [0-9]+ of 715 h' 8xh200-sxm --own default
+ok "without a rent there is no break-even" says '^8xl40 +8 .*(old_only|sold)' 8xl40 --own default
+ok "what nobody sells has no cost" says 'nobody says what l20 was sold for' 8xl20 --own default
+ok "costs are held against those of owners" says '^8xh200-sxm: 9[0-9] % of the cost is capital; a better PUE will not change an order; .* beside 1.41' 8xh200-sxm --own default
+ok "a busy share is at most 1" exits 2 "$ditbench" prices 8xh200-sxm --own default --busy 1.5
+ok "a site that does not exist is refused, with the nearest" exits 2 "$ditbench" prices 8xh200-sxm --own defalt
+cat >"$work/site.json" <<'JSON'
+{"schema": "ditbench.site/1", "name": "mine", "currency": "USD",
+ "values": {"pue": {"value": 1.4, "source": "our meters", "date": "2026-11-01"}},
+ "machines": {"8xl20": {"price": {"value": 60000, "source": "offer.pdf", "date": "2026-11-01"},
+                        "idle_wall_w": {"value": 1000, "assumed": "a"}, "busy_wall_w": {"value": 3000, "assumed": "a"}}}}
+JSON
+ok "a site of one's own states a price and watts at the wall" member 'd["own"]["machines"][0]["price"] == 60000 and abs(d["own"]["machines"][0]["site_w"] - 1.4 * 2000) < 1e-9 and not d["own"]["values"]["pue"]["default"] and d["own"]["values"]["years"]["default"]' 8xl20 --own "$work/site.json" --busy 0.5
+ok "watts of an accelerator have their evidence" says '^b200-sxm-180 +372 +891 +1000 +24 % +published, fitted' --power
+ok "and are fitted anew" says 'h100-sxm-80: 230.5 W \+ 473.1 W x busy share, 247 runs of 6 models' --power
+ok "the table of watts is in the document" member '[p["evidence"] for p in d["power"] if p["accelerator"] in ("l40", "h100-sxm-80")] == ["published", "assumed"]' --power
+
+# Watts of two scopes are two types: the compiler refuses what a reader might overlook.
+compiles() {
+    printf '#include "suite/procure/power.h"\nsuite_site_watts site(suite_%s_watts w);\nsuite_site_watts site(suite_%s_watts w) { return suite_power_site(w, 1.2); }\n' "$1" "$1" |
+        cc -std=c11 -Wall -Werror -fsyntax-only -I"$source_dir" -x c -
+}
+ok "watts of a server become those of a site" compiles server
+devices_do_not() { ! compiles device 2>"$work/err" && grep -q incompatible "$work/err"; }
+ok "watts of devices do not" devices_do_not
+
 schemas_hold() {
     python3 - "$work" "$source_dir" <<'PYTHON'
 import glob, json, sys
@@ -82,15 +111,19 @@ def holds(document, schema):
     jsonschema.validate(json.load(open(document)), json.load(open(f"{source}/{schema}.schema.json")))
 for file in glob.glob(f"{source}/workloads/prices/*.json"):
     holds(file, "workloads/schema/price_book")
+holds(f"{source}/workloads/sites/default.json", "workloads/schema/site")
+holds(f"{work}/site.json", "workloads/schema/site")
+holds(f"{source}/workloads/power/accelerators.json", "workloads/schema/power")
 holds(f"{work}/names.json", "workloads/schema/price_names")
 holds(f"{work}/made.json", "workloads/schema/price_book")
-for answer in "all", "some", "check":
+for answer in "all", "some", "check", "own":
     holds(f"{work}/{answer}.json", "results/schema/prices")
 PYTHON
 }
 prices --json >"$work/all.json"
 prices --json 8xh200-sxm 8xl20 8xl40@2 >"$work/some.json"
 prices --json --check >"$work/check.json"
+prices --json --power --own default >"$work/own.json"
 ok "files and answers are as their schemas say" schemas_hold
 ok "the schema of answers is there" [ -s "$schemas/prices.schema.json" ]
 

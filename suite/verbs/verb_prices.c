@@ -4,9 +4,10 @@
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/platform/platform.h"
-#include "suite/procure/price_answer.h"
+#include "suite/verbs/prices_answer.h"
 #include "suite/text.h"
 #include "suite/verbs/prices_import.h"
+#include "suite/verbs/prices_own.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>
@@ -27,6 +28,8 @@ static const char purpose[] =
     "machines whose rank would rest on nothing but old quotes.\n"
     "--import skypilot FILE makes a price file (--output FILE) of a catalogue CSV of SkyPilot, read at --commit on\n"
     "--date, whose names --map explains; each line that is no price is refused with the reason.\n"
+    "--own SITE tells what owning the machines costs an hour, and from how many hours a month on that is cheaper than\n"
+    "the rent; --power the watts of accelerators. What is assumed is printed as assumed.\n"
     "Exit: 0 done; 1 --check found one; 2 a price file, or what is imported, is wrong.";
 static const char examples[] =
     "ditbench prices\n"
@@ -34,6 +37,8 @@ static const char examples[] =
     "ditbench prices 8xh100-sxm@4 --kind spot --old-prices\n"
     "ditbench prices 8xh100-sxm --kind contract --per-device\n"
     "ditbench prices --check 8xh200-sxm --date 2026-11-23\n"
+    "ditbench prices 8xh200-sxm --own default --busy 0.6\n"
+    "ditbench prices --power\n"
     "ditbench prices --import skypilot vms.csv --map names.json --date 2026-11-23 --commit 0082b04 "
     "--output mine.json";
 
@@ -42,6 +47,7 @@ typedef struct {
     suite_strings files;
     const char *date, *kind, *region, *currency;
     prices_import_request import;
+    prices_own_request own;
     bool check, old_prices, doubtful, per_device;
     suite_price_book book;
     suite_price_answer answer;
@@ -51,6 +57,8 @@ typedef struct {
 
 static dit_status read_terms(prices_call *call)
 {
+    if (!(call->own.busy >= 0 && call->own.busy <= 1))
+        return DIT_FAIL(DIT_ERR_USAGE, "--busy %g is outside 0 to 1", call->own.busy);
     suite_price_terms *terms = &call->answer.terms;
     int kind = call->kind ? dit_words_find(suite_price_kind_names(), call->kind) : SUITE_PRICE_ON_DEMAND;
     *terms = (suite_price_terms){.day = suite_day_today(),
@@ -150,6 +158,9 @@ static int answer(prices_call *call)
     if (st == DIT_OK && call->cli.json) suite_price_answer_put(&w, document, &call->answer);
     if (st == DIT_OK && !call->cli.json && !call->check)
         st = suite_price_answer_print(&call->answer, stdout, suite_terminal_width(stdout));
+    if (st == DIT_OK && call->cli.json) prices_own_put(&w, document, &call->own, &call->answer);
+    if (st == DIT_OK && !call->cli.json && !call->check)
+        st = prices_own_print(&call->own, &call->answer, stdout, suite_terminal_width(stdout));
     if (st == DIT_OK && call->check) tell_check(call, document, &w, old, count);
     if (st == DIT_OK && call->check) dit_json_put_int(&w, document, "exit_code", code);
     free(old);
@@ -160,7 +171,7 @@ static int answer(prices_call *call)
 
 int suite_verb_prices(int argc, char **argv)
 {
-    prices_call call = {.check = false};
+    prices_call call = {.own = {.busy = 1}};
     const suite_option options[] = {
         {"date", 0, SUITE_OPTION_STRING, "DAY", "the day that ages count to (today)", &call.date, 0, 0},
         {"kind", 0, SUITE_OPTION_STRING, "KIND", "the kind of price that machines are ranked by (on-demand)",
@@ -176,6 +187,12 @@ int suite_verb_prices(int argc, char **argv)
          0, 0},
         {"prices", 0, SUITE_OPTION_STRINGS, "FILE", "read this price file in place of workloads/prices; repeatable",
          &call.files, 0, 0},
+        {"own", 0, SUITE_OPTION_STRING, "SITE", "what owning the machines costs: a name of workloads/sites, or a file",
+         &call.own.site, 0, 0},
+        {"busy", 0, SUITE_OPTION_NUMBER, "SHARE", "of the best rate, at which own machines work (1)", &call.own.busy, 0,
+         0},
+        {"power", 0, SUITE_OPTION_FLAG, NULL, "watts of accelerators, and the fit that they come from", &call.own.power,
+         0, 0},
         {"import", 0, SUITE_OPTION_STRING, "FORMAT", "make a price file of a catalogue: skypilot", &call.import.format,
          0, 0},
         {"map", 0, SUITE_OPTION_STRING, "FILE", "what the names of the catalogue stand for", &call.import.map, 0, 0},

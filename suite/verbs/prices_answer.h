@@ -1,8 +1,8 @@
-/* Price answer: what `ditbench prices` says of a book: quotes with their ages, machines with their prices or the reason
+/* Prices answer: what `ditbench prices` says of a book: quotes with their ages, machines with their prices or the reason
  * why there is none, as tables and as a document (ditbench.prices/1).
  */
-#ifndef DIT_SUITE_PROCURE_PRICE_ANSWER_H
-#define DIT_SUITE_PROCURE_PRICE_ANSWER_H
+#ifndef DIT_SUITE_VERBS_PRICES_ANSWER_H
+#define DIT_SUITE_VERBS_PRICES_ANSWER_H
 
 #include "base/json_writer.h"
 #include "suite/procure/price.h"

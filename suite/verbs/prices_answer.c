@@ -1,4 +1,4 @@
-#include "suite/procure/price_answer.h"
+#include "suite/verbs/prices_answer.h"
 
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
