@@ -4,6 +4,7 @@
 #include "base/json_scan.h"
 #include "base/words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -267,6 +268,41 @@ int64_t dit_json_int_or(const cJSON *object, const char *key, int64_t otherwise)
 bool dit_json_is_true(const cJSON *object, const char *key)
 {
     return cJSON_IsTrue(dit_json_member(object, key));
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+/* The number behind the last '/' of "NAME/NUMBER" with the name of `like`; -1: it has none, or another name. */
+static long version_of(const char *schema, const char *like)
+{
+    const size_t length = (size_t)(strrchr(like, '/') - like) + 1;
+    char *end = NULL;
+    if (strncmp(schema, like, length) != 0 || !isdigit((unsigned char)schema[length])) return -1;
+    long version = strtol(schema + length, &end, 10);
+    return *end ? -1 : version;
+}
+
+bool dit_schema_accepts(const char *found, const char *wanted, char *out, size_t size)
+{
+    const long have = version_of(found, wanted), reads = version_of(wanted, wanted);
+    if (strcmp(found, wanted) == 0) return true;
+    if (have < 0 || have == reads)
+        snprintf(out, size, "schema \"%.60s\" is not \"%s\", the document that is needed here", found, wanted);
+    else
+        snprintf(out, size,
+                 "schema \"%.60s\" is %s than \"%s\", which this program reads, and nothing converts it: use the "
+                 "ditbench that wrote it, or make the document anew",
+                 found, have > reads ? "newer" : "older", wanted);
+    return false;
+}
+
+dit_status dit_json_require_schema(const dit_json *doc, const char *wanted)
+{
+    char text[320];
+    const char *found = "";
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &found));
+    if (dit_schema_accepts(found, wanted, text, sizeof text)) return DIT_OK;
+    return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "%s", text);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

@@ -43,6 +43,13 @@ void dit_json_pointer_join(char *out, size_t size, const char *pointer, const ch
 dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Versions of documents: "ditbench.journal/1" is version 1 of the journal. Nothing converts documents of another version.
+ * dit_schema_accepts returns whether `found` is `wanted`; if not, `out` says whether it is older, newer or another kind of
+ * document, and what to do. dit_json_require_schema checks member "schema" of the document. Errors: DIT_ERR_JSON_VALUE
+ * with that text, DIT_ERR_JSON_MISSING. */
+bool dit_schema_accepts(const char *found, const char *wanted, char *out, size_t size);
+dit_status dit_json_require_schema(const dit_json *doc, const char *wanted);
+
 /* Typed access. `pointer` is the JSON pointer of `object` (for messages), key the member's name.
  * A `require_*` function fails with DIT_ERR_JSON_MISSING when the key is absent, an `optional_*` one leaves *out as it
  * is; both fail with DIT_ERR_JSON_TYPE for a wrong type and DIT_ERR_JSON_VALUE outside [min, max].

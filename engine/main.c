@@ -130,13 +130,11 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
 
 static dit_status run_program(dit_program_args *args, dit_json *doc, bool *skipped)
 {
-    const char *schema, *name;
+    const char *name;
     const dit_program *program;
     DIT_TRY(dit_json_read_file(args->case_path, doc));
     args->doc = doc;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.case/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not ditbench.case/1", schema);
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.case/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "program", &name));
     DIT_TRY(dit_program_find(name, &program));
     if (mkdir(args->out_folder, 0777) != 0 && access(args->out_folder, W_OK) != 0)

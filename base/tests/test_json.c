@@ -555,6 +555,39 @@ static void files_that_cannot_be_used_are_named(void **state)
 
 enum { ACCEPTED = sizeof accepted / sizeof *accepted, REFUSED = sizeof refused / sizeof *refused };
 
+/* A document of another version or kind is refused with its place, both versions, and what to do. */
+static void versions_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *words[3];
+    } rows[] = {
+        {"ditbench.journal/1", {NULL}},
+        {"ditbench.journal/0",
+         {"\"ditbench.journal/0\" is older than \"ditbench.journal/1\"", "use the ditbench that wrote it"}},
+        {"ditbench.journal/2", {"\"ditbench.journal/2\" is newer than \"ditbench.journal/1\"", "nothing converts it"}},
+        {"ditbench.journal/10", {"is newer than"}},
+        {"ditbench.journal/01", {"is not \"ditbench.journal/1\""}},
+        {"ditbench.journal/", {"is not"}},
+        {"ditbench.journal/1x", {"is not"}},
+        {"ditbench.journal/-1", {"is not"}},
+        {"ditbench.journal", {"is not"}},
+        {"ditbench.plan/1", {"\"ditbench.plan/1\" is not \"ditbench.journal/1\""}},
+        {"", {"is not"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[128];
+        dit_json doc = {0};
+        snprintf(text, sizeof text, "{\n \"schema\": \"%s\"}", rows[i].schema);
+        assert_ok(dit_json_parse(text, strlen(text), "file.json", &doc));
+        dit_status st = dit_json_require_schema(&doc, "ditbench.journal/1");
+        assert_int_equal(st, rows[i].words[0] ? DIT_ERR_JSON_VALUE : DIT_OK);
+        if (st != DIT_OK) assert_contains(dit_error_last()->message, "file.json:2:2: /schema: ");
+        for (int w = 0; w < 3 && rows[i].words[w]; w++) assert_contains(dit_error_last()->message, rows[i].words[w]);
+        dit_json_release(&doc);
+    }
+}
+
 int main(void)
 {
     static struct CMUnitTest rows[ACCEPTED + REFUSED];
@@ -575,6 +608,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
         cmocka_unit_test(files_are_written_whole_and_read_back),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
+        cmocka_unit_test(versions_are_told_apart),
     };
     for (int i = 0; i < ACCEPTED; i++)
         rows[i] = (struct CMUnitTest){accepted[i].name, accepted_text_has_its_canonical_form, NULL, NULL,

@@ -438,13 +438,10 @@ static const cJSON *find_model(const cJSON *list, const cJSON *config, bool batc
 static dit_status read_file(const dit_json *doc, const cJSON *config, bool batched, dit_census *census, bool *found)
 {
     static const char *const keys[] = {"schema", "name", "class", "software", "models", NULL};
-    const char *schema, *name, *class_name;
+    const char *name, *class_name;
     const cJSON *list = NULL, *model;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.census/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
-                             "the schema is '%s' where 'ditbench.census/1' is expected", schema);
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.census/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "class", &class_name));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "models", &list));

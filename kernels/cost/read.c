@@ -23,15 +23,6 @@ static dit_status require_number(const dit_json *doc, const cJSON *object, const
     return dit_json_optional_number(doc, object, pointer, key, min, max, out);
 }
 
-static dit_status require_schema(const dit_json *doc, const char *wanted)
-{
-    const char *schema;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (!strcmp(schema, wanted)) return DIT_OK;
-    return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "the schema is '%s' where '%s' is expected", schema,
-                         wanted);
-}
-
 static dit_status copy_name(const dit_json *doc, const cJSON *value, const char *pointer, char out[DIT_COST_NAME])
 {
     if (!cJSON_IsString(value)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a name is a string");
@@ -295,7 +286,7 @@ static dit_status read_device(const dit_json *doc, const char *dtype, const dit_
                               dit_cost_device *out)
 {
     dit_accelerator facts;
-    DIT_TRY(require_schema(doc, "ditbench.accelerator/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.accelerator/1"));
     DIT_TRY(dit_accelerator_read(doc, &facts));
     DIT_TRY(take_facts(doc, &facts, out));
     DIT_TRY(take_dtype(doc, &facts, dtype, out));
@@ -424,7 +415,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "source",
                                        NULL};
     const cJSON *root = doc->root;
-    DIT_TRY(require_schema(doc, "ditbench.profile/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.profile/1"));
     DIT_TRY(dit_json_only_keys(doc, root, "", keys));
     DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(root, "name"), "/name", out->name));
     DIT_TRY(require_number(doc, root, "", "dispatch_s", 0, 1, &out->dispatch_s));

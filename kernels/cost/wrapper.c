@@ -147,12 +147,9 @@ static dit_status read_file(const dit_json *doc, const char *class_name, bool ev
     static const char *const keys[] = {"schema", "name", "title", "software", "functions", "classes", "source", NULL};
     static const char *const choices[] = {"self", "uneven_text", "cross", NULL};
     const cJSON *functions, *classes, *object = NULL;
-    const char *schema, *self, *uneven = NULL, *cross = NULL;
+    const char *self, *uneven = NULL, *cross = NULL;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.wrapper/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
-                             "the schema is '%s' where 'ditbench.wrapper/1' is expected", schema);
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.wrapper/1"));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "functions", &functions));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "classes", &classes));
     DIT_TRY(dit_json_optional_object(doc, classes, "/classes", class_name, &object));

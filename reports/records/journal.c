@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char records_schema[] = "ditbench.journal/1";
+static const char records_schema[] = "ditbench.journal/1", record_schema[] = "ditbench.record/1";
 static const size_t records_limit = (size_t)4 << 30;
 static const double records_number_limit = 1e30;
 enum { RECORDS_RANKS = 1 << 24, RECORDS_BUCKETS = 1 << 14, RECORDS_PUBLISHED = 10000 };
@@ -353,12 +353,22 @@ static dit_status read_ranks(const dit_json *doc, const cJSON *record, report_ca
     return DIT_OK;
 }
 
+/* A record that does not name its version is one of this version. */
+static dit_status check_version(const dit_json *doc, const cJSON *record)
+{
+    char text[320];
+    const char *schema = dit_json_text_or(record, "schema", record_schema);
+    if (dit_schema_accepts(schema, record_schema, text, sizeof text)) return DIT_OK;
+    return dit_json_fail(doc, "/record/schema", DIT_ERR_JSON_VALUE, "%s", text);
+}
+
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
 {
     const cJSON *record = NULL;
     for (int i = 0; i < REPORT_METRIC_COUNT; i++) process->metric[i] = NAN;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "record", &record));
     if (!record) return DIT_OK;
+    DIT_TRY(check_version(doc, record));
     if (process->status == DIT_OUTCOME_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
     DIT_TRY(read_place(doc, record, kase));
     DIT_TRY(read_engine(doc, record, kase));
@@ -467,7 +477,7 @@ static dit_status read_published(const dit_json *doc, report_table *table)
 /* Takes the document when it is the session line. Kinds that this version does not know are passed over. */
 static dit_status read_line(dit_json *doc, report_table *table)
 {
-    const char *kind = NULL, *schema = NULL;
+    const char *kind = NULL;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "kind", &kind));
     bool is_session = strcmp(kind, "session") == 0;
@@ -475,11 +485,7 @@ static dit_status read_line(dit_json *doc, report_table *table)
         return dit_json_fail(doc, "/kind", DIT_ERR_JSON_VALUE, "the first line must be of kind session");
     }
     if (is_session && !table->session.root) {
-        DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-        if (strcmp(schema, records_schema) != 0) {
-            return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
-                                 "the schema is \"%.60s\", but this program reads %s", schema, records_schema);
-        }
+        DIT_TRY(dit_json_require_schema(doc, records_schema));
         table->session = *doc;
         *doc = (dit_json){0};
         return DIT_OK;

@@ -227,7 +227,11 @@ static void without_a_session_line_there_is_nothing_to_report(void **state)
         DIT_ERR_JOURNAL);
     const char *other = "{\"kind\":\"session\",\"schema\":\"ditbench.journal/9\"}\n";
     assert_int_equal(report_table_parse(other, strlen(other), "x", &table), DIT_ERR_JOURNAL);
-    assert_contains(dit_error_last()->message, "ditbench.journal/9");
+    assert_contains(dit_error_last()->message, "\"ditbench.journal/9\" is newer than \"ditbench.journal/1\"");
+    const char *record = "{\"kind\":\"session\",\"schema\":\"ditbench.journal/1\"}\n" LINE(
+        "0", "ok", "\"record\":{\"schema\":\"ditbench.record/0\",\"samples\":{\"latency_ns\":[7]}}");
+    assert_int_equal(report_table_parse(record, strlen(record), "x", &table), DIT_ERR_JOURNAL);
+    assert_contains(dit_error_last()->message, "/record/schema: schema \"ditbench.record/0\" is older");
     assert_int_equal(report_table_read("/nonexistent/journal.jsonl", &table), DIT_ERR_IO);
 }
 

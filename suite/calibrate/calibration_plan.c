@@ -281,12 +281,9 @@ static dit_status read_plan(suite_calibration_plan *plan)
     static const char schema[] = "ditbench.calibration_plan/1";
     const dit_json *doc = &plan->source;
     plan_reader reader = {.doc = doc, .plan = plan};
-    const char *word;
     int64_t rounds = 12;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &word));
-    if (strcmp(word, schema) != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", word, schema);
+    DIT_TRY(dit_json_require_schema(doc, schema));
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &plan->name));
     plan->deviation = 0.1;

@@ -248,22 +248,12 @@ dit_status suite_workload_find(const char *name, char *path, size_t size)
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
-dit_status suite_catalogue_schema(const dit_json *doc, const char *wanted)
-{
-    const char *schema;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, wanted) == 0) return DIT_OK;
-    return dit_error_hint(
-        dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"%s\"", schema, wanted),
-        "this program reads version 1 of that document");
-}
-
 dit_status suite_catalogue_read(const char *kind, const char *what, const char *name, const char *schema, dit_json *out)
 {
     const char *own;
     *out = (dit_json){0};
     DIT_TRY(suite_catalogue_open(kind, what, name, out));
-    dit_status st = suite_catalogue_schema(out, schema);
+    dit_status st = dit_json_require_schema(out, schema);
     if (st == DIT_OK) st = dit_json_require_string(out, out->root, "", "name", &own);
     if (st == DIT_OK && strcmp(own, name) != 0)
         st = dit_json_fail(out, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, but its %s is called \"%s\"", name,

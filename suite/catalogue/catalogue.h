@@ -16,8 +16,6 @@ dit_status suite_catalogue_read(const char *kind, const char *what, const char *
 /* Opens workloads/KIND/NAME.json (or what suite_catalogue_local finds in its place) and checks nothing but that it is
  * JSON. Errors as suite_catalogue_read. */
 dit_status suite_catalogue_open(const char *kind, const char *what, const char *name, dit_json *out);
-/* Errors: DIT_ERR_JSON_VALUE when the document's "schema" is not `wanted`. */
-dit_status suite_catalogue_schema(const dit_json *doc, const char *wanted);
 
 /* Finds the path of a file KIND/NAME.json that `ditbench calibrate --from measured` left on this machine (under
  * calibration/ of the folder of sessions). It is read in place of the file of workloads/. Returns whether there is one.

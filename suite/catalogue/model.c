@@ -110,7 +110,7 @@ static dit_status read_model(suite_model *model)
     const dit_json *doc = &model->source;
     const cJSON *object = NULL, *encoders = NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.model/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.model/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &model->title));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "guidance", &model->guidance));

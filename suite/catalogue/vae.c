@@ -11,7 +11,7 @@ static dit_status read_vae(suite_vae *vae)
     const dit_json *doc = &vae->source;
     const cJSON *source;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.vae/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.vae/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &vae->name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &vae->title));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "source", &source));

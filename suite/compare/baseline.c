@@ -247,13 +247,9 @@ static dit_status read_case(const place *at, suite_side_case *out)
 
 static dit_status read_document(const dit_json *doc, suite_side *out)
 {
-    const char *schema;
     const cJSON *cases = NULL, *session = NULL, *one;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, baseline_schema) != 0)
-        return dit_error_hint(
-            dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not \"%s\"", schema, baseline_schema),
-            "a baseline file is written by `ditbench gate --update`");
+    dit_status st = dit_json_require_schema(doc, baseline_schema);
+    if (st != DIT_OK) return dit_error_hint(st, "a baseline file is written by `ditbench gate --update`");
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "session", &session));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "cases", &cases));
     out->session = cJSON_Duplicate(session, true);

@@ -174,11 +174,9 @@ static dit_status read_started(const dit_json *doc, suite_imported *out)
 static dit_status read_external(const dit_json *doc, suite_imported *out)
 {
     static const char *const keys[] = {"schema", "title", "started", "engine", "hardware", "environment", "runs", NULL};
-    const char *schema = NULL, *title = "";
+    const char *title = "";
     const cJSON *runs = NULL, *item;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.external/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%.60s\" is not \"ditbench.external/1\"", schema);
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.external/1"));
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(read_started(doc, out));

@@ -262,16 +262,13 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
         return;
     }
     const char *schema = dit_json_text_or(document.root, "schema", "");
-    char message[256];
-    snprintf(
-        message, sizeof message,
-        "record.json has the schema \"%.60s\", but this ditbench reads ditbench.record/1: build engine and harness "
-        "from one commit",
-        schema);
-    if (strcmp(schema, "ditbench.record/1") == 0)
+    char message[512], text[320];
+    if (dit_schema_accepts(schema, "ditbench.record/1", text, sizeof text))
         out->record = cJSON_Duplicate(document.root, true);
-    else
+    else {
+        snprintf(message, sizeof message, "record.json: %s; build engine and harness from one commit", text);
         suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE, message);
+    }
     dit_json_release(&document);
 }
 

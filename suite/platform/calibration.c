@@ -249,11 +249,8 @@ static dit_status read_document(suite_calibration *out)
                                           "parameters", "points", "summary", NULL};
     static const char schema[] = "ditbench.calibration/1";
     const dit_json *doc = &out->source;
-    const char *word;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &word));
-    if (strcmp(word, schema) != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", word, schema);
+    DIT_TRY(dit_json_require_schema(doc, schema));
     DIT_TRY(suite_only_keys(doc, doc->root, "", members));
     DIT_TRY(read_values(doc, out));
     return read_cases(doc, out);

@@ -146,7 +146,7 @@ static dit_status read_platform(const dit_json *doc, suite_platform *out)
     const char *name, *title = "";
     bool declared = dit_json_member(doc->root, "cluster") != NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", declared ? simulated : machine));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.platform/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.platform/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(read_word(doc, "backend", backends, out->backend, sizeof out->backend));

@@ -270,7 +270,7 @@ static dit_status read_file(reader *in)
     int first = in->book->quote_count;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.price_book/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.price_book/1"));
     DIT_TRY(read_text(in, doc->root, "", "name", true, &file->name));
     DIT_TRY(read_text(in, doc->root, "", "title", false, &title));
     DIT_TRY(read_currency(in, doc->root, "", "currency", &in->currency));

@@ -115,7 +115,7 @@ static dit_status read_table(suite_power_table *out)
     const char *text = "";
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.power/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.power/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &text));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &text));
     DIT_TRY(read_all_fitted(doc, out));

@@ -90,7 +90,7 @@ static dit_status read_site(const dit_json *doc, bool all, suite_site *out)
     const char *way = NULL, *title = "";
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.site/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.site/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &out->name));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "currency", &out->currency));

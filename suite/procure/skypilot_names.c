@@ -59,7 +59,7 @@ dit_status suite_skypilot_names_read(const dit_json *doc, suite_skypilot_names *
     *out = (suite_skypilot_names){.kind = "on-demand"};
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(suite_catalogue_schema(doc, "ditbench.price_names/1"));
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.price_names/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "provider", &out->provider));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "currency", &out->currency));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "repository", &out->repository));

@@ -75,12 +75,10 @@ static dit_status check_contradictions(const dit_json *doc)
 {
     static const char wanted[] = "ditbench.published_contradictions/1";
     const cJSON *list = NULL, *one;
-    const char *schema, *file;
+    const char *file;
     char at[64];
     int index = 0;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, wanted) != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", schema, wanted);
+    DIT_TRY(dit_json_require_schema(doc, wanted));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "file", &file));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "contradictions", &list));
     cJSON_ArrayForEach(one, list)

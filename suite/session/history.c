@@ -39,14 +39,10 @@ static dit_status take_result(suite_history *history, int line, const dit_json *
 static dit_status take_session(suite_history *history, int line, const dit_json *document)
 {
     const char *schema = dit_json_text_or(document->root, "schema", "");
-    char message[160];
+    char message[320];
     if (line != 1) return incomplete(document, line, "a second session line");
-    if (strcmp(schema, "ditbench.journal/1") != 0) {
-        snprintf(message, sizeof message,
-                 "the schema is \"%.60s\", but this program reads ditbench.journal/1: use the ditbench that wrote it",
-                 schema);
+    if (!dit_schema_accepts(schema, "ditbench.journal/1", message, sizeof message))
         return incomplete(document, line, message);
-    }
     history->session = cJSON_Duplicate(document->root, true);
     return history->session ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a journal");
 }

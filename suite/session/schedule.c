@@ -291,6 +291,7 @@ dit_status suite_schedule_load(const suite_session *session, suite_schedule *out
     *out = (suite_schedule){0};
     DIT_TRY(suite_path(path, "%s/plan.json", session->dir));
     DIT_TRY(dit_json_read_file(path, &document));
+    DIT_TRY_GOTO(st, dit_json_require_schema(&document, "ditbench.plan/1"), done);
     DIT_TRY_GOTO(st, hash_document(document.root, out->hash), done);
     st = load_lists(&document, out);
 done:

@@ -211,8 +211,12 @@ static void hashed_nonsense_is_refused(void **state)
     put_hashed(
         "{\"kind\":\"session\",\"prev\":\"00000000000000000000000000000000\",\"schema\":\"ditbench.journal/2\"}");
     assert_int_equal(suite_history_load(path, &history), DIT_ERR_JOURNAL);
-    assert_non_null(
-        strstr(dit_error_last()->message, "\"ditbench.journal/2\", but this program reads ditbench.journal/1"));
+    assert_non_null(strstr(dit_error_last()->message, "\"ditbench.journal/2\" is newer than \"ditbench.journal/1\""));
+    assert_non_null(strstr(dit_error_last()->message, path));
+    put_hashed(
+        "{\"kind\":\"session\",\"prev\":\"00000000000000000000000000000000\",\"schema\":\"ditbench.journal/0\"}");
+    assert_int_equal(suite_history_load(path, &history), DIT_ERR_JOURNAL);
+    assert_non_null(strstr(dit_error_last()->message, "older than \"ditbench.journal/1\""));
     put("", 0);
     assert_int_equal(suite_history_load(path, &history), DIT_ERR_JOURNAL);
 }

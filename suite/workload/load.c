@@ -19,12 +19,10 @@
 
 static dit_status read_head(suite_workload *workload)
 {
-    static const char *const schemas[] = {"ditbench.workload/1", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
-    const char *schema, *name, *title, *description = "";
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, schemas[0]) != 0) return dit_json_fail_word(doc, "/schema", "schema", schema, schemas);
+    const char *name, *title, *description = "";
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.workload/1"));
     DIT_TRY(suite_require_identifier(doc, doc->root, "", "name", &name));
     title = name;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
