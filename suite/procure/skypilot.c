@@ -24,6 +24,16 @@ const char *suite_skypilot_refusal_name(suite_skypilot_refusal why)
     return why < SUITE_SKYPILOT_REFUSAL_COUNT ? names[why] : "";
 }
 
+bool suite_skypilot_keeps_line(suite_skypilot_refusal why)
+{
+    static const bool stays[] = {
+#define REFUSAL_STAYS(name, text, keeps) keeps,
+        SUITE_SKYPILOT_REFUSAL_LIST(REFUSAL_STAYS)
+#undef REFUSAL_STAYS
+    };
+    return why < SUITE_SKYPILOT_REFUSAL_COUNT && stays[why];
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
 #define COLUMN_LIST(X)                                                                                                 \
@@ -75,14 +85,9 @@ static dit_status grow(void **list, int count, size_t size)
 __attribute__((format(printf, 4, 5))) static void refuse(importer *in, row *line, suite_skypilot_refusal why,
                                                          const char *format, ...)
 {
-    static const bool stays[] = {
-#define REFUSAL_STAYS(name, text, keeps) keeps,
-        SUITE_SKYPILOT_REFUSAL_LIST(REFUSAL_STAYS)
-#undef REFUSAL_STAYS
-    };
     suite_skypilot_import *out = in->out;
     va_list arguments;
-    if (!stays[why]) line->refused = true;
+    if (!suite_skypilot_keeps_line(why)) line->refused = true;
     if (in->status == DIT_OK) in->status = grow((void **)&out->refused, out->refused_count, sizeof *out->refused);
     if (in->status != DIT_OK) return;
     suite_skypilot_refused *refused = &out->refused[out->refused_count++];

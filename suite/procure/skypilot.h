@@ -31,7 +31,10 @@ typedef enum {
         SUITE_SKYPILOT_REFUSAL_COUNT
 } suite_skypilot_refusal;
 
+/* What a refusal is called in documents. */
 const char *suite_skypilot_refusal_name(suite_skypilot_refusal why);
+/* True if only the spot price of the line is left out. */
+bool suite_skypilot_keeps_line(suite_skypilot_refusal why);
 
 /* A line that was refused, or its spot price. */
 typedef struct {

@@ -253,12 +253,23 @@ static void print_files(const suite_price_answer *answer, FILE *out)
     }
 }
 
+static void print_rates(const suite_price_answer *answer, FILE *out)
+{
+    for (int i = 0; i < answer->book->rate_count; i++) {
+        const suite_currency_rate *rate = &answer->book->rates[i];
+        char day[SUITE_DAY_TEXT];
+        suite_day_write(rate->when.first, day);
+        fprintf(out, "  1 %s = %.6g %s on %s (%s)\n", rate->from, rate->rate, rate->to, day, rate->source);
+    }
+}
+
 dit_status suite_price_answer_print(const suite_price_answer *answer, FILE *out, int width)
 {
     DIT_TRY(print_quotes(answer, out, width));
     DIT_TRY(print_machines(answer, out, width));
     if (!answer->named) print_missing(answer, out);
     print_files(answer, out);
+    print_rates(answer, out);
     return DIT_OK;
 }
 

@@ -67,21 +67,22 @@ static dit_status import_file(const prices_import_request *request, suite_skypil
 
 static void print(const prices_import_request *request, const suite_skypilot_import *import, const char *output)
 {
-    int others = 0;
+    int others = 0, spots = 0;
     for (int i = 0; i < import->refused_count; i++) {
-        char reason[sizeof import->refused[i].reason];
-        if (import->refused[i].why == SUITE_SKYPILOT_NO_ACCELERATOR) {
-            others++;
-            continue;
-        }
-        memcpy(reason, import->refused[i].reason, sizeof reason);
+        const suite_skypilot_refused *refused = &import->refused[i];
+        char reason[sizeof refused->reason];
+        others += refused->why == SUITE_SKYPILOT_NO_ACCELERATOR;
+        spots += suite_skypilot_keeps_line(refused->why);
+        if (refused->why == SUITE_SKYPILOT_NO_ACCELERATOR) continue;
+        memcpy(reason, refused->reason, sizeof reason);
         suite_text_clean(reason);
-        printf("%s:%d: %s: %s\n", request->file, import->refused[i].line,
-               suite_skypilot_refusal_name(import->refused[i].why), reason);
+        printf("%s:%d: %s: %s\n", request->file, refused->line, suite_skypilot_refusal_name(refused->why), reason);
     }
-    printf("%d line%s: %d quote%s, %d of them in doubt; %d refused, %d without an accelerator\n", import->line_count,
-           suite_plural(import->line_count), import->quote_count, suite_plural(import->quote_count),
-           import->doubt_count, import->refused_count - others, others);
+    printf("%d line%s: %d quote%s, %d of them in doubt; %d line%s refused, %d spot price%s left out, %d without an "
+           "accelerator\n",
+           import->line_count, suite_plural(import->line_count), import->quote_count, suite_plural(import->quote_count),
+           import->doubt_count, import->refused_count - others - spots,
+           suite_plural(import->refused_count - others - spots), spots, suite_plural(spots), others);
     if (output) printf("%s\n", output);
 }
 
