@@ -95,6 +95,15 @@ static dit_status fits_size(const question *asked, const suite_price_quote *quot
     return DIT_OK;
 }
 
+/* A price in another currency is as old as the older of the quote and the rate. */
+static void age_by_rate(const question *asked, suite_price_use *use)
+{
+    int64_t days;
+    if (use->rate < 0 || use->age == SUITE_AGE_AHEAD) return;
+    suite_age_class age = suite_age_of(&asked->book->rates[use->rate].when, asked->terms->day, false, &days);
+    if (age > use->age) use->age = age;
+}
+
 /* Finds how far a quote comes: SUITE_PRICE_THERE, or the first thing that speaks against it. Fills `use`. */
 static dit_status judge(const question *asked, int index, suite_price_use *use, suite_price_absence *out)
 {
@@ -116,6 +125,7 @@ static dit_status judge(const question *asked, int index, suite_price_use *use, 
     *out = SUITE_PRICE_DOUBTFUL;
     if (quote->doubt[0] && !terms->doubtful) return DIT_OK;
     use->age = suite_age_of(&quote->when, terms->day, quote->kind == SUITE_PRICE_SPOT, &use->age_days);
+    age_by_rate(asked, use);
     *out = SUITE_PRICE_AHEAD;
     if (use->age == SUITE_AGE_AHEAD) return DIT_OK;
     *out = SUITE_PRICE_OLD;

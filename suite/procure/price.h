@@ -48,13 +48,13 @@ const char *suite_price_absence_name(suite_price_absence absence);
 
 /* A quote that a price rests on. */
 typedef struct {
-    int quote;          /* index in the book */
-    double per_hour;    /* of all devices that are asked for, in the currency that is asked for */
-    int instances;      /* so many instances of the quote; 0: derived from the price of a device */
-    bool links_unnamed; /* the quote names no platform: which links join its devices is not known */
-    int rate;           /* index of the rate of currencies, -1: none */
-    suite_age_class age;
-    int64_t age_days;
+    int quote;           /* index in the book */
+    double per_hour;     /* of all devices that are asked for, in the currency that is asked for */
+    int instances;       /* so many instances of the quote; 0: derived from the price of a device */
+    bool links_unnamed;  /* the quote names no platform: which links join its devices is not known */
+    int rate;            /* index of the rate of currencies, -1: none */
+    suite_age_class age; /* of the quote, or of the rate where that is older */
+    int64_t age_days;    /* of the quote */
 } suite_price_use;
 
 typedef struct {

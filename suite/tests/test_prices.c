@@ -445,6 +445,11 @@ static void currencies_meet_only_through_a_dated_rate(void **state)
     suite_price price = price_of(&book, &h100, 8, &terms);
     assert_near(price.least, 24, 1e-12);
     assert_int_equal(price.uses[0].rate, 1);
+    assert_int_equal(price.age, SUITE_AGE_PLAIN);
+    suite_price_release(&price);
+    terms.day = day("2026-10-01"); /* the quote is 61 days old, the rate 92 */
+    price = price_of(&book, &h100, 8, &terms);
+    assert_int_equal(price.age, SUITE_AGE_AGED);
     suite_price_release(&price);
     assert_near(suite_currency_factor(&book, "USD", "EUR", day("2026-06-01"), &used), 0.5, 0);
     assert_int_equal(used, 0);

@@ -23,7 +23,7 @@ static dit_status check_request(const prices_import_request *request)
     if (!request->file) return DIT_FAIL(DIT_ERR_USAGE, "--import %s needs one file, the catalogue", request->format);
     if (!request->map || !request->date || !request->commit)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--import needs --map, --date and --commit"),
-                              "a catalogue has no date: give the day and the commit that it was read at, and the table "
+                              "a catalogue has no date: give its commit, the day of that commit, and the table "
                               "of its names");
     if (!suite_day_read(request->date, &day))
         return DIT_FAIL(DIT_ERR_USAGE, "--date \"%s\" is not a day of 1990 to 2199", request->date);

@@ -26,8 +26,8 @@ static const char purpose[] =
     "7 days. Old quotes and quotes in doubt enter no rank unless --old-prices or --doubtful says so. --check names "
     "the\n"
     "machines whose rank would rest on nothing but old quotes.\n"
-    "--import skypilot FILE makes a price file (--output FILE) of a catalogue CSV of SkyPilot, read at --commit on\n"
-    "--date, whose names --map explains; each line that is no price is refused with the reason.\n"
+    "--import skypilot FILE makes a price file (--output FILE) of a catalogue CSV of SkyPilot, of --commit on --date,\n"
+    "whose names --map explains; each line that is no price is refused with the reason.\n"
     "--own SITE tells what owning the machines costs an hour, and from how many hours a month on that is cheaper than\n"
     "the rent; --power the watts of accelerators. What is assumed is printed as assumed.\n"
     "Exit: 0 done; 1 --check found one; 2 a price file, or what is imported, is wrong.";
@@ -196,8 +196,7 @@ int suite_verb_prices(int argc, char **argv)
         {"import", 0, SUITE_OPTION_STRING, "FORMAT", "make a price file of a catalogue: skypilot", &call.import.format,
          0, 0},
         {"map", 0, SUITE_OPTION_STRING, "FILE", "what the names of the catalogue stand for", &call.import.map, 0, 0},
-        {"commit", 0, SUITE_OPTION_STRING, "COMMIT", "the commit that the catalogue was read at", &call.import.commit,
-         0, 0},
+        {"commit", 0, SUITE_OPTION_STRING, "COMMIT", "the commit of the catalogue", &call.import.commit, 0, 0},
         {0}};
     const suite_cli_spec spec = {"prices", "[PLATFORM[@DEVICES]...]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
