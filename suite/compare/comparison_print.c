@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "suite/console/forest_line.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 enum { LABEL_BYTES = 160, NOTE_BYTES = 400 };
+static const double most_drawn = 1.5; /* of a ratio, in a table of characters */
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -419,17 +421,22 @@ static void append_cell(dit_buffer *out, const char *text)
 }
 
 static void append_row(dit_buffer *out, const char *label, const char *metric, const char *before, const char *after,
-                       const char *change, const char *interval, const char *verdict)
+                       const char *change, const char *interval, const char *forest, const char *verdict)
 {
-    const char *const cells[] = {label, metric, before, after, change, interval, verdict};
-    for (int i = 0; i < 7; i++) {
+    const char *const cells[] = {label, metric, before, after, change, interval, forest, verdict};
+    for (int i = 0; i < 8; i++) {
         dit_buffer_text(out, i ? " | " : "| ");
         append_cell(out, cells[i]);
     }
     dit_buffer_text(out, " |\n");
 }
 
-static void append_timing(dit_buffer *out, const suite_timing *t)
+static suite_forest_row forest_row(const suite_timing *t)
+{
+    return (suite_forest_row){t->ratio.ratio, t->ratio.low, t->ratio.high};
+}
+
+static void append_timing(dit_buffer *out, const suite_timing *t, double reach)
 {
     char before[REPORT_NUMBER_TEXT], after[REPORT_NUMBER_TEXT], change[REPORT_NUMBER_TEXT];
     char interval[2 * REPORT_NUMBER_TEXT];
@@ -438,7 +445,11 @@ static void append_timing(dit_buffer *out, const suite_timing *t)
     report_format(unit, t->after, after);
     change_text(t->ratio.ratio, change);
     interval_text(t, interval);
-    append_row(out, t->now->label, metric_name(t->metric), before, after, change, interval, timing_word(t));
+    char line[SUITE_FOREST_BYTES], forest[SUITE_FOREST_BYTES + 2] = "";
+    const suite_forest_row row = forest_row(t);
+    suite_forest_line(&row, t->margin, reach, line);
+    if (line[0]) snprintf(forest, sizeof forest, "`%s`", line);
+    append_row(out, t->now->label, metric_name(t->metric), before, after, change, interval, forest, timing_word(t));
 }
 
 static void append_difference(dit_buffer *out, const suite_difference *d)
@@ -446,7 +457,7 @@ static void append_difference(dit_buffer *out, const suite_difference *d)
     char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT], change[REPORT_NUMBER_TEXT];
     suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
-    append_row(out, d->now->label, d->name, before, after, change, "exact", difference_word(d));
+    append_row(out, d->now->label, d->name, before, after, change, "exact", "", difference_word(d));
 }
 
 static void append_reasons(dit_buffer *out, const suite_comparison *c)
@@ -463,10 +474,20 @@ static void append_comparison(dit_buffer *out, const suite_comparison *c, const 
     char summary[NOTE_BYTES];
     suite_comparison_summary(c, summary, sizeof summary);
     dit_buffer_printf(out, "### ditbench: %s\n\nold `%s`, new `%s`\n\n", summary, c->old->name, c->now->name);
-    dit_buffer_text(out, "| case | metric | old | new | change | interval | verdict |\n"
-                         "| --- | --- | ---: | ---: | ---: | ---: | --- |\n");
+    double reach = 0;
+    for (int i = 0; i < c->timing_count; i++) {
+        const suite_forest_row row = forest_row(&c->timings[i]);
+        reach = fmax(reach, suite_forest_reach(&row, c->timings[i].margin));
+    }
+    reach = fmin(reach, log(most_drawn)); /* a wild row must not flatten the others */
+    dit_buffer_text(out, "| case | metric | old | new | change | interval |");
+    if (reach > 0)
+        dit_buffer_printf(out, " %+.3g to %+.3g %% |", 100 * expm1(-reach), 100 * expm1(reach));
+    else
+        dit_buffer_text(out, " |");
+    dit_buffer_text(out, " verdict |\n| --- | --- | ---: | ---: | ---: | ---: | --- | --- |\n");
     for (int i = 0; i < c->difference_count; i++) append_difference(out, &c->differences[i]);
-    for (int i = 0; i < c->timing_count; i++) append_timing(out, &c->timings[i]);
+    for (int i = 0; i < c->timing_count; i++) append_timing(out, &c->timings[i], reach);
     append_reasons(out, c);
     for (int i = 0; i < c->turned_count; i++) {
         const suite_side_case *old = c->turned[i][0], *now = c->turned[i][1];

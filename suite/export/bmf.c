@@ -41,4 +41,5 @@ static dit_status write_bmf(const report_table *table, const char *session, dit_
     return text && !out->failed ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
 }
 
-const suite_export_format suite_export_bmf = {"bmf", "Bencher Metric Format, for bencher.dev", write_bmf};
+const suite_export_format suite_export_bmf = {
+    .name = "bmf", .meaning = "Bencher Metric Format, for bencher.dev", .write = write_bmf};

@@ -42,4 +42,5 @@ static dit_status write_csv(const report_table *table, const char *session, dit_
     return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export") : DIT_OK;
 }
 
-const suite_export_format suite_export_csv = {"csv", "a line for each case and metric", write_csv};
+const suite_export_format suite_export_csv = {
+    .name = "csv", .meaning = "a line for each case and metric", .write = write_csv};

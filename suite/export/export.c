@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const suite_export_format *const formats[] = {
-    &suite_export_junit, &suite_export_google_benchmark, &suite_export_bmf,    &suite_export_openmetrics,
-    &suite_export_csv,   &suite_export_markdown,         &suite_export_github, NULL};
+static const suite_export_format *const formats[] = {&suite_export_junit,  &suite_export_google_benchmark,
+                                                     &suite_export_bmf,    &suite_export_openmetrics,
+                                                     &suite_export_csv,    &suite_export_markdown,
+                                                     &suite_export_github, &suite_export_conbench,
+                                                     &suite_export_sqlite, NULL};
 
 const suite_export_format *const *suite_export_formats(void)
 {

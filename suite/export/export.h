@@ -14,8 +14,9 @@ enum { SUITE_EXPORT_NAME = 320 };
 
 typedef struct {
     const char *name, *meaning;
-    /* Appends the whole file. Errors: DIT_ERR_MEMORY. */
+    /* Appends the whole file. Errors: DIT_ERR_MEMORY; DIT_ERR_IO; DIT_ERR_ENVIRONMENT where a variable is missing. */
     dit_status (*write)(const report_table *table, const char *session, dit_buffer *out);
+    bool binary; /* no text: it goes into a file */
 } suite_export_format;
 
 /* All formats, NULL-terminated. */
@@ -31,6 +32,7 @@ bool suite_export_has(const report_case *kase, report_metric metric);
 void suite_export_failure(const report_case *kase, char *out, size_t size);
 
 extern const suite_export_format suite_export_junit, suite_export_google_benchmark, suite_export_bmf,
-    suite_export_openmetrics, suite_export_csv, suite_export_markdown, suite_export_github;
+    suite_export_openmetrics, suite_export_csv, suite_export_markdown, suite_export_github, suite_export_conbench,
+    suite_export_sqlite;
 
 #endif

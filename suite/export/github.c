@@ -44,4 +44,5 @@ static dit_status write_github(const report_table *table, const char *session, d
     return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export") : DIT_OK;
 }
 
-const suite_export_format suite_export_github = {"github", "annotations for the log of a GitHub job", write_github};
+const suite_export_format suite_export_github = {
+    .name = "github", .meaning = "annotations for the log of a GitHub job", .write = write_github};

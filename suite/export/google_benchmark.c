@@ -116,5 +116,6 @@ static dit_status write_google_benchmark(const report_table *table, const char *
     return text && !out->failed ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
 }
 
-const suite_export_format suite_export_google_benchmark = {
-    "google-benchmark", "JSON of Google Benchmark, for its compare.py", write_google_benchmark};
+const suite_export_format suite_export_google_benchmark = {.name = "google-benchmark",
+                                                           .meaning = "JSON of Google Benchmark, for its compare.py",
+                                                           .write = write_google_benchmark};

@@ -73,5 +73,5 @@ static dit_status write_junit(const report_table *table, const char *session, di
     return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export") : DIT_OK;
 }
 
-const suite_export_format suite_export_junit = {"junit", "JUnit XML: cases as tests, for pages of CI systems",
-                                                write_junit};
+const suite_export_format suite_export_junit = {
+    .name = "junit", .meaning = "JUnit XML: cases as tests, for pages of CI systems", .write = write_junit};

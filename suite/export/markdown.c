@@ -64,4 +64,5 @@ static dit_status write_markdown(const report_table *table, const char *session,
     return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export") : DIT_OK;
 }
 
-const suite_export_format suite_export_markdown = {"markdown", "a table for a page or a job's summary", write_markdown};
+const suite_export_format suite_export_markdown = {
+    .name = "markdown", .meaning = "a table for a page or a job's summary", .write = write_markdown};

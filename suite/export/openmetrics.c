@@ -67,5 +67,5 @@ static dit_status write_openmetrics(const report_table *table, const char *sessi
     return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export") : DIT_OK;
 }
 
-const suite_export_format suite_export_openmetrics = {"openmetrics", "OpenMetrics text, for Prometheus",
-                                                      write_openmetrics};
+const suite_export_format suite_export_openmetrics = {
+    .name = "openmetrics", .meaning = "OpenMetrics text, for Prometheus", .write = write_openmetrics};

@@ -3,30 +3,11 @@
  * folder in memory, which is made once. */
 #include "reports/records/journal.h"
 #include "suite/import/import.h"
-#include "suite/paths.h"
+#include "suite/tests/fuzz_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char folder[64];
-
-static void check(bool good)
-{
-    if (!good) abort();
-}
-
-static void forget(void)
-{
-    (void)!suite_path_remove(folder);
-}
-
-static void make_folder(void)
-{
-    snprintf(folder, sizeof folder, "%s/ditbench-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    check(mkdtemp(folder) != NULL && atexit(forget) == 0);
-}
 
 /* Writes the session and reads it back as `report` does. */
 static void check_session(const suite_imported *imported, const char *format)
@@ -36,8 +17,8 @@ static void check_session(const suite_imported *imported, const char *format)
     char path[SUITE_PATH];
     suite_session session;
     report_table table = {0};
-    if (!folder[0]) make_folder();
-    check(suite_path(path, "%s/session", folder) == DIT_OK);
+    if (!fuzz_folder[0]) fuzz_folder_make();
+    check(suite_path(path, "%s/session", fuzz_folder) == DIT_OK);
     (void)!suite_path_remove(path);
     check(suite_session_create(path, format, &session) == DIT_OK);
     check(suite_import_write(imported, &source, &session) == DIT_OK);

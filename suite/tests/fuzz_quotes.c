@@ -2,34 +2,20 @@
  * looked up says why; a page without one is given back byte for byte; and the page that is given back has no stale
  * quote. The numbers are those of a baseline file that lies in the current folder, a new one. */
 #include "suite/quotes/quotes.h"
-#include "suite/paths.h"
+#include "suite/tests/fuzz_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char baseline[] =
     "{\"schema\":\"ditbench.baseline/1\",\"session\":{},\"cases\":[{\"case_id\":\"0123456789abcdef0123456789abcdef\","
     "\"label\":\"a case\",\"evidence\":\"measured\",\"status\":\"ok\",\"tags\":{},\"metrics\":{\"latency_s\":[1.5,2.5],"
     "\"flops\":0,\"communication_bytes\":1e15,\"speedup\":2}}]}";
-static char folder[64];
-
-static void check(bool good)
-{
-    if (!good) abort();
-}
-
-static void forget(void)
-{
-    (void)!suite_path_remove(folder);
-}
-
 static void make_folder(void)
 {
-    snprintf(folder, sizeof folder, "%s/ditbench-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    check(mkdtemp(folder) != NULL && chdir(folder) == 0 && atexit(forget) == 0);
-    check(setenv("DITBENCH_RESULTS", folder, 1) == 0);
+    fuzz_folder_make();
+    check(chdir(fuzz_folder) == 0 && setenv("DITBENCH_RESULTS", fuzz_folder, 1) == 0);
     FILE *file = fopen("b.json", "w");
     check(file && fputs(baseline, file) >= 0 && fclose(file) == 0);
 }
@@ -54,7 +40,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     char *text = calloc(size + 1, 1);
     check(text != NULL);
     memcpy(text, data, size);
-    if (!folder[0]) make_folder();
+    if (!fuzz_folder[0]) make_folder();
     check(suite_quotes_check(text, &sources, &quotes, &page) == DIT_OK);
     for (int i = 0; i < quotes.count; i++)
         check(quotes.rows[i].status == DIT_OK ? quotes.rows[i].is[0] != '\0' : quotes.rows[i].message[0] != '\0');

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ditbench export: every format is what its reader expects, with units right and simulated numbers marked.
-# shellcheck disable=SC2181,SC2317 # functions run through ok()
+# shellcheck disable=SC2015,SC2181,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 cd "$work" || exit 1
@@ -21,13 +21,61 @@ with open("made/journal.jsonl", "w") as out:
                 line["record"]["evidence"] = "simulated"
         print(json.dumps(line), file=out)
 P
-for format in junit google-benchmark bmf openmetrics csv markdown github; do
+export GITHUB_REPOSITORY=owner/name
+for format in junit google-benchmark bmf openmetrics csv markdown github conbench sqlite; do
     ok "$format is written" exits 0 "$ditbench" export made --format "$format" --output "out.$format"
 done
 on_stdout() { "$ditbench" export made --format csv | cmp - out.csv; }
 ok "without --output it is standard output" on_stdout
 ok "no format: 2" exits 2 "$ditbench" export made
 ok "an unknown format: 2" exits 2 "$ditbench" export made --format nothing
+
+conbench() { # what its API asks for: conbench/entities/benchmark_result.py
+    python3 - <<'P'
+import json
+results = {r["tags"]["case"]: r for r in json.load(open("out.conbench"))}
+for r in results.values():
+    assert all(isinstance(r[key], str) and r[key] for key in ("run_id", "batch_id", "timestamp")), r
+    assert all(isinstance(k, str) and k and isinstance(v, str) and v for k, v in r["tags"].items()) and r["tags"]["name"], r
+    assert isinstance(r["context"], dict) and isinstance(r["info"], dict) and ("stats" in r or "error" in r), r
+    assert "machine_info" not in r and set(r["cluster_info"]) == {"name", "info", "optional_info"}, r
+    assert r["github"]["repository"] == "https://github.com/owner/name" and r["github"].get("commit", "x"), r
+    assert "stats" not in r or r["stats"]["unit"] == "s" and all(x > 0 for x in r["stats"]["data"]), r
+u2 = results["toy 64x64 u2"]
+assert len(u2["stats"]["data"]) >= 2 and all(abs(x - 0.602) < 0.01 for x in u2["stats"]["data"]) and u2["tags"]["evidence"] == "measured", u2
+assert "error" in results["toy 64x64 u4"] and "stats" not in results["toy 64x64 u4"]
+assert results["toy 64x64 r2"]["tags"]["evidence"] == "simulated" and results["toy 64x64 r2"]["cluster_info"]["name"] == "simulated"
+P
+}
+ok "Conbench: required fields, seconds, an error instead of numbers" conbench
+no_repository() { GITHUB_REPOSITORY='' exits 4 "$ditbench" export made --format conbench 2>err && grep -q GITHUB_REPOSITORY err; }
+ok "Conbench without a repository: 4, and what to set" no_repository
+sqlite() {
+    python3 - <<'P'
+import csv, sqlite3
+db = sqlite3.connect("file:out.sqlite?mode=ro", uri=True)
+assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+rows = list(csv.DictReader(open("out.csv")))
+assert {r["case_id"] for r in rows} == {c for c, in db.execute("SELECT case_id FROM cases")}
+count = 0
+for r in rows:
+    columns = db.execute("SELECT unit, better, n, median, low, high, min, max FROM summaries WHERE case_id = ? AND metric = ?", (r["case_id"], r["metric"])).fetchall()
+    if r["metric"]:
+        assert columns == [(r["unit"], r["better"], int(r["n"]), *(float(r[k]) for k in ("median", "low", "high", "min", "max")))], (r, columns)
+    values = sorted(v for v, in db.execute("SELECT value FROM numbers WHERE case_id = ? AND metric = ?", (r["case_id"], r["metric"])))
+    assert len(values) in (0, int(r["n"])), (r, values)
+    if values:
+        count += 1
+        assert (values[0], values[-1]) == (float(r["min"]), float(r["max"])), (r, values)
+assert count > 10
+assert db.execute("SELECT count(*) FROM cases WHERE status = 'timeout' AND failure LIKE 'E_TIMEOUT%'").fetchone()[0] >= 1
+assert db.execute("SELECT count(*) FROM cases WHERE evidence = 'simulated'").fetchone()[0] >= 1
+P
+}
+ok "SQLite: sound, with the numbers of the csv" sqlite
+again() { "$ditbench" export made --format sqlite --output again.sqlite && cmp again.sqlite out.sqlite; }
+ok "SQLite: the same bytes again" again
+ok "SQLite on standard output: 2" exits 2 "$ditbench" export made --format sqlite
 
 junit() {
     python3 - <<'P'
@@ -66,6 +114,7 @@ assert all(r["label"] == ("simulated" if r["name"].startswith("simulated/") else
 P
 }
 ok "Google Benchmark: its fields, milliseconds, repetitions" google
+# shellcheck disable=SC2012 # no names but these two
 compare_py=$(ls /usr/share/benchmark/compare.py /usr/share/googlebenchmark/tools/compare.py 2>/dev/null | head -1)
 if [ -n "$compare_py" ] && python3 -c 'import scipy' 2>/dev/null; then
     reads_back() { python3 "$compare_py" --no-utest benchmarks out.google-benchmark out.google-benchmark >compared 2>&1 && grep -q 'toy 64x64 u2.*+0.0000' compared || { cat compared; return 1; }; }

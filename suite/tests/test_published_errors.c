@@ -16,6 +16,13 @@ static suite_point_result simulated(int index, const char *panel, const char *me
     return result;
 }
 
+static dit_agreement judged(const suite_point_result *results, int count, suite_points_part part)
+{
+    dit_agreement found;
+    assert_int_equal(suite_points_judge(results, count, part, &found), DIT_OK);
+    return found;
+}
+
 static void rounding_is_half_of_the_last_digit(void **state)
 {
     (void)state;
@@ -31,10 +38,10 @@ static void nothing_gives_no_statistics(void **state)
     dit_agreement s;
     suite_point_result skipped = {.skip = SUITE_SKIP_STEPS, .has_published = true, .published = 3};
     (void)state;
-    assert_int_equal(suite_points_judge(NULL, 0, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(NULL, 0, SUITE_POINTS_ALL);
     assert_int_equal(s.points + s.pairs + s.ordered, 0);
     assert_true(s.median_error == 0 && s.p90_error == 0);
-    assert_int_equal(suite_points_judge(&skipped, 1, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(&skipped, 1, SUITE_POINTS_ALL);
     assert_int_equal(s.points + s.pairs, 0);
 }
 
@@ -44,7 +51,7 @@ static void errors_have_a_median_and_a_percentile(void **state)
     const suite_point_result results[] = {simulated(0, "a", "u2", 10, 11), simulated(1, "b", "u2", 10, 8),
                                           simulated(2, "c", "u2", 10, 10.5)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 3, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 3, SUITE_POINTS_ALL);
     assert_int_equal(s.points, 3);
     assert_float_equal(s.median_error, 0.1, 1e-12);
     assert_float_equal(s.p90_error, 0.2, 1e-12);
@@ -60,7 +67,7 @@ static void pairs_of_a_panel_are_in_order_or_not(void **state)
                                           simulated(2, "a", "r4", 2.01, 1.2), simulated(3, "a", "tp4", 3.01, 9),
                                           simulated(4, "b", "r4", 4.25, 6)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 5, SUITE_POINTS_ALL);
     assert_int_equal(s.pairs, 4);
     assert_int_equal(s.ordered, 3);
     assert_int_equal(s.pairs_apart, 4); /* u4 < r4 < tp4, far apart; 5.25 and 4.25 */
@@ -73,7 +80,7 @@ static void values_near_each_other_are_counted_apart(void **state)
     const suite_point_result results[] = {simulated(0, "a", "u4", 10.1, 5), simulated(1, "a", "r4", 11.0, 4),
                                           simulated(2, "a", "tp4", 13.0, 6)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 3, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 3, SUITE_POINTS_ALL);
     assert_int_equal(s.pairs, 3);
     assert_int_equal(s.ordered, 2);
     assert_int_equal(s.pairs_apart, 2);
@@ -85,14 +92,14 @@ static void what_rounding_hides_is_not_judged(void **state)
     dit_agreement s;
     suite_point_result results[] = {simulated(0, "a", "u4", 1.3, 5), simulated(1, "a", "r4", 1.4, 4)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &s), DIT_OK); /* 0.1 apart, 0.05 each */
+    s = judged(results, 2, SUITE_POINTS_ALL); /* 0.1 apart, 0.05 each */
     assert_int_equal(s.pairs, 0);
     results[1].published = 1.5;
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 2, SUITE_POINTS_ALL);
     assert_int_equal(s.pairs, 1);
     assert_int_equal(s.ordered, 0);
     results[0].rounding = 0.3; /* read off an axis */
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 2, SUITE_POINTS_ALL);
     assert_int_equal(s.pairs, 0);
 }
 
@@ -101,7 +108,7 @@ static void equal_predictions_are_no_order(void **state)
     dit_agreement s;
     const suite_point_result results[] = {simulated(0, "a", "u4", 1, 4), simulated(1, "a", "hybrid", 3, 4)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 2, SUITE_POINTS_ALL);
     assert_int_equal(s.pairs, 1);
     assert_int_equal(s.ordered, 0);
 }
@@ -111,7 +118,7 @@ static void one_method_twice_is_no_pair(void **state)
     dit_agreement s;
     const suite_point_result results[] = {simulated(0, "a", "u4", 1, 4), simulated(1, "a", "u4", 3, 4)};
     (void)state;
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &s), DIT_OK);
+    s = judged(results, 2, SUITE_POINTS_ALL);
     assert_int_equal(s.points, 2);
     assert_int_equal(s.pairs, 0);
 }
@@ -123,9 +130,9 @@ static void parts_add_up(void **state)
                                     simulated(2, "a", "pp4", 3.25, 3.575)};
     (void)state;
     results[0].in_fit = results[1].in_fit = true;
-    assert_int_equal(suite_points_judge(results, 3, SUITE_POINTS_ALL, &all), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 3, SUITE_POINTS_IN_FIT, &in), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 3, SUITE_POINTS_NOT_IN_FIT, &out), DIT_OK);
+    all = judged(results, 3, SUITE_POINTS_ALL);
+    in = judged(results, 3, SUITE_POINTS_IN_FIT);
+    out = judged(results, 3, SUITE_POINTS_NOT_IN_FIT);
     assert_int_equal(all.points, in.points + out.points);
     assert_int_equal(all.pairs, in.pairs + out.pairs);
     assert_int_equal(in.pairs, 1); /* a pair with a foot outside is outside */
@@ -142,10 +149,10 @@ static void doubtful_and_repeated_points_judge_nothing(void **state)
     (void)state;
     results[1].is_rate = results[2].is_rate = results[3].is_rate = results[4].is_rate = true;
     results[3].doubtful = results[4].repeated = true;
-    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_ALL, &all), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_LATENCIES, &latencies), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_RATES, &rates), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 5, SUITE_POINTS_DOUBTFUL, &doubtful), DIT_OK);
+    all = judged(results, 5, SUITE_POINTS_ALL);
+    latencies = judged(results, 5, SUITE_POINTS_LATENCIES);
+    rates = judged(results, 5, SUITE_POINTS_RATES);
+    doubtful = judged(results, 5, SUITE_POINTS_DOUBTFUL);
     assert_int_equal(all.points, 3);
     assert_int_equal(latencies.points, 1);
     assert_int_equal(rates.points, 2);
@@ -162,9 +169,9 @@ static void memory_is_judged_apart(void **state)
     suite_point_result results[] = {simulated(0, "a", "u4", 1, 1.25), simulated(1, "b", "u4", 10, 15)};
     (void)state;
     results[1].is_memory = true;
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_ALL, &all), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_LATENCIES, &latencies), DIT_OK);
-    assert_int_equal(suite_points_judge(results, 2, SUITE_POINTS_MEMORY, &memory), DIT_OK);
+    all = judged(results, 2, SUITE_POINTS_ALL);
+    latencies = judged(results, 2, SUITE_POINTS_LATENCIES);
+    memory = judged(results, 2, SUITE_POINTS_MEMORY);
     assert_int_equal(all.points, 1);
     assert_int_equal(latencies.points, 1);
     assert_int_equal(memory.points, 1);

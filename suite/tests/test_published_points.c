@@ -90,6 +90,24 @@ static const cJSON *part_of(const suite_point *point, const char *key)
     return cJSON_GetObjectItemCaseSensitive(point->cases[0].kase->document, key);
 }
 
+#define ULYSSES  "\"ulysses\":4,\"pipefusion\":1"
+#define PIPELINE "\"ulysses\":1,\"pipefusion\":4"
+
+/* What a source says of a model on four devices: `method` with these degrees; `runtime`, NULL: it does not say. */
+static suite_point said_by(const char *source, const char *model, const char *method, const char *degrees,
+                           const char *runtime)
+{
+    char members[1024], more[64] = "";
+    if (runtime) snprintf(more, sizeof more, ",\"runtime\":\"%s\"", runtime);
+    snprintf(members, sizeof members,
+             "\"source\":\"%s\",\"model\":\"%s\",\"resolution\":\"1024x1024\",\"steps\":20," SAYS
+             ",\"gpus\":4,\"method\":\"%s\",\"value\":2,\"config\":{\"cfg\":1,%s,\"ring\":1,\"tp\":1,\"dp\":1}%s",
+             source, model, method, degrees, more);
+    suite_point point = understood(members);
+    if (point.skip) fail_msg("%s: %s", members, point.detail);
+    return point;
+}
+
 /* Degrees and word of a pipeline, a source, its model: what the case then is. */
 static void what_a_source_does_is_known(void **state)
 {
@@ -107,14 +125,7 @@ static void what_a_source_does_is_known(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char members[1024];
-        snprintf(members, sizeof members,
-                 "\"source\":\"%s\",\"model\":\"%s\",\"resolution\":\"1024x1024\",\"steps\":20," SAYS
-                 ",\"gpus\":4,\"method\":\"pipefusion\",\"value\":2,\"config\":{\"cfg\":1,\"ulysses\":1,"
-                 "\"ring\":1,\"pipefusion\":4,\"tp\":1,\"dp\":1}",
-                 cases[i].source, cases[i].model);
-        suite_point point = understood(members);
-        assert_int_equal(point.skip, SUITE_SKIP_NONE);
+        suite_point point = said_by(cases[i].source, cases[i].model, "pipefusion", PIPELINE, NULL);
         assert_true(number_at(part_of(&point, "parallel"), "warmup_steps") == cases[i].warmup_steps);
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(part_of(&point, "measure"), "scope")),
                             cases[i].scope);
@@ -130,33 +141,27 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
         int warmup_steps;
         const char *joint_text, *profile;
     } cases[] = {
-        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "pipefusion (warm-up 1)",
-         "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
-        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "ulysses",
-         "\"ulysses\":4,\"pipefusion\":1", "eager", 0, "auto", "pipefusion-legacy"},
-        {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "pipefusion (warm-up 2)",
-         "\"ulysses\":1,\"pipefusion\":4", "eager", 2, "auto", "pipefusion-legacy"},
-        {"xdit-project/xdit_assets: performance/flux/Flux-1K-A100.png", "FLUX.1-dev", "ulysses",
-         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "replicate", "torch-compile-breaks"},
-        {"xdit-project/xdit_assets: performance/flux/Flux-1K-H100.png", "FLUX.1-dev", "ulysses",
-         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile"},
-        {"xdit-project/xdit_assets: performance/pixart/A100-1k.png", "PixArt-alpha", "ulysses",
-         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile-breaks"},
-        {"xdit-project/xdit_assets: performance/hunuyuandit/a.png", "HunyuanDiT-v1.2", "ulysses",
-         "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto", "torch-compile"},
-        {"somebody else", "FLUX.1-dev", "ulysses", "\"ulysses\":4,\"pipefusion\":1", "torch.compile", 0, "auto",
-         "torch-compile"},
+        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "pipefusion (warm-up 1)", PIPELINE,
+         "eager", 2, "auto", "pipefusion-legacy"},
+        {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "PixArt-alpha", "ulysses", ULYSSES, "eager", 0, "auto",
+         "pipefusion-legacy"},
+        {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "pipefusion (warm-up 2)", PIPELINE, "eager", 2,
+         "auto", "pipefusion-legacy"},
+        {"xdit-project/xdit_assets: performance/flux/Flux-1K-A100.png", "FLUX.1-dev", "ulysses", ULYSSES,
+         "torch.compile", 0, "replicate", "torch-compile-breaks"},
+        {"xdit-project/xdit_assets: performance/flux/Flux-1K-H100.png", "FLUX.1-dev", "ulysses", ULYSSES,
+         "torch.compile", 0, "auto", "torch-compile"},
+        {"xdit-project/xdit_assets: performance/pixart/A100-1k.png", "PixArt-alpha", "ulysses", ULYSSES,
+         "torch.compile", 0, "auto", "torch-compile-breaks"},
+        {"xdit-project/xdit_assets: performance/hunuyuandit/a.png", "HunyuanDiT-v1.2", "ulysses", ULYSSES,
+         "torch.compile", 0, "auto", "torch-compile"},
+        {"somebody else", "FLUX.1-dev", "ulysses", ULYSSES, "torch.compile", 0, "auto", "torch-compile"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char members[1024];
-        snprintf(members, sizeof members,
-                 "\"source\":\"%s\",\"model\":\"%s\",\"resolution\":\"1024x1024\",\"steps\":20,\"runtime\":\"%s\"," SAYS
-                 ",\"gpus\":4,\"method\":\"%s\",\"value\":2,\"config\":{\"cfg\":1,%s,\"ring\":1,\"tp\":1,\"dp\":1}",
-                 cases[i].source, cases[i].model, cases[i].runtime, cases[i].method, cases[i].degrees);
-        suite_point point = understood(members);
-        const cJSON *parallel = point.skip ? NULL : part_of(&point, "parallel");
-        if (point.skip) fail_msg("%s: %s", members, point.detail);
+        suite_point point =
+            said_by(cases[i].source, cases[i].model, cases[i].method, cases[i].degrees, cases[i].runtime);
+        const cJSON *parallel = part_of(&point, "parallel");
         assert_int_equal(dit_json_int_or(parallel, "warmup_steps", 0), cases[i].warmup_steps);
         assert_string_equal(dit_json_text_or(parallel, "joint_text", "auto"), cases[i].joint_text);
         assert_string_equal(point.profile, cases[i].profile);

@@ -2,6 +2,7 @@
 #include "suite/compare/distribution.h"
 #include "suite/compare/looks.h"
 #include "suite/compare/ratio.h"
+#include "suite/console/forest_line.h"
 #include "suite/run/order.h"
 
 #include "base/tests/test.h"
@@ -176,6 +177,29 @@ static void either_side_is_first_in_half_of_each_block(void **state)
     assert_int_equal(kinds, 70);
 }
 
+static void an_interval_is_drawn_with_margin_and_arrows(void **state)
+{
+    (void)state;
+    char line[SUITE_FOREST_BYTES];
+    const double reach = log(1.3);
+    suite_forest_row r = {.ratio = exp(reach / 3), .low = exp(reach / 5), .high = exp(reach / 2)};
+    suite_forest_line(&r, expm1(reach / 15), reach, line); /* 15 characters to either side; the margin is one of them */
+    assert_string_equal(line, "              ┊│┊ ──●───       ");
+    r.low = exp(-2 * reach), r.high = exp(2 * reach);
+    suite_forest_line(&r, expm1(reach / 15), reach, line);
+    assert_string_equal(line, "◀───────────────────●─────────▶");
+    r.low = r.high = NAN;
+    suite_forest_line(&r, expm1(reach / 15), reach, line);
+    assert_string_equal(line, "              ┊│┊   ●          ");
+    r.ratio = NAN;
+    suite_forest_line(&r, 0.02, reach, line);
+    assert_string_equal(line, "");
+    assert_near(suite_forest_reach(&r, 0.02), 0, 0);
+    r = (suite_forest_row){.ratio = 1, .low = 0.99, .high = 1.2};
+    assert_near(suite_forest_reach(&r, 0.02), log(1.2), 1e-12);
+    assert_near(suite_forest_reach(&r, 0.5), 1.5 * log(1.5), 1e-12);
+}
+
 static void more_of_a_rate_is_better(void **state)
 {
     (void)state;
@@ -213,6 +237,7 @@ int main(void)
         cmocka_unit_test(looks_lie_further_and_further_apart),
         cmocka_unit_test(a_machine_that_stays_busy_is_given_up),
         cmocka_unit_test(either_side_is_first_in_half_of_each_block),
+        cmocka_unit_test(an_interval_is_drawn_with_margin_and_arrows),
         cmocka_unit_test(more_of_a_rate_is_better),
         cmocka_unit_test(holm_multiplies_by_what_is_left_and_keeps_the_order),
     };

@@ -11,8 +11,10 @@
 
 static const char purpose[] =
     "Writes the results of a session (default: latest) in the format of another tool, to standard output or --output\n"
-    "FILE: junit, google-benchmark, bmf (Bencher), openmetrics, csv, markdown, github (annotations). Measured and\n"
-    "simulated numbers are marked in each of them. With --json the text stands in a document.";
+    "FILE: junit, google-benchmark, bmf (Bencher), openmetrics, csv, markdown, github (annotations), conbench (a list "
+    "of\n"
+    "results for its API), sqlite (a database; needs --output). Measured and simulated\n"
+    "numbers are marked in each of them. With --json the text stands in a document.";
 static const char examples[] = "ditbench export --format junit --output results.xml\n"
                                "ditbench export 20260131T12 --format google-benchmark --output old.json";
 
@@ -54,6 +56,8 @@ static dit_status export(const suite_cli *cli, const char *name)
     report_table table = {0};
     dit_buffer text = {0};
     if (!format) return fail_format(name);
+    if (format->binary && !cli->output)
+        return DIT_FAIL(DIT_ERR_USAGE, "%s is no text: --output FILE says where it goes", format->name);
     DIT_TRY(suite_session_find(cli->operands[0], &session));
     suite_session_tell_latest(cli->operands[0], &session);
     DIT_TRY(report_table_read(session.journal, &table));
