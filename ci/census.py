@@ -6,14 +6,18 @@ has shapes and no memory, and runs forwards of a few sizes under a TorchDispatch
 are written as polynomials of the sizes with integer coefficients, which the runs determine and the last run checks.
 The files are data of the cost model (workloads/profiles/census/README.md); nothing in them is measured or assumed.
 
-Usage: PYTHON ci/census.py [--check] [--out FOLDER] [--list] [CLASS]...   PYTHON has the packages of a row of SOFTWARE
---check writes nothing and exits with 1 if a file of FOLDER is not what it would write, byte for byte; 77: other versions.
+Usage: PYTHON ci/census.py [--check] [--out FOLDER] [--list] [FILE]...   PYTHON has the packages of a row of SOFTWARE
+       ci/census.py --all [--installed] [--check] [--out FOLDER] [FILE]...
+FILE is a class of models or VAEs, or a text encoder; none: all. --check writes nothing and exits with 1 if a file of
+FOLDER is not what it would write, byte for byte; 77: other versions. --all does so for each row of SOFTWARE, in Python
+environments that ci/deps.sh census makes; --installed: only in those that are there.
 """
 import argparse
 import itertools
 import json
 import os
 import pathlib
+import subprocess
 import sys
 from fractions import Fraction
 from importlib import import_module
@@ -24,7 +28,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOFTWARE = {
     "diffusers-0.30.3": {"torch": "2.4.1", "diffusers": "0.30.3", "transformers": "4.44.2"},
     "diffusers-0.33.1": {"torch": "2.6.0", "diffusers": "0.33.1"},
+    "diffusers-0.42.1": {"torch": "2.15.0", "diffusers": "0.42.1", "transformers": "5.23.0"},
 }
+# What text encoders are of besides, where diffusers' own models need no such package.
+ENCODERS_OF = {"diffusers-0.33.1": {"transformers": "4.51.3"}}
 
 
 def versions():
@@ -55,7 +62,7 @@ class Tally:
 
     def __init__(self):
         self.nodes, self.place, self.writer, self.alive, self.stack = [], ("begin", 0), {}, [], []
-        self.attended = set()
+        self.attended, self.whole = set(), False  # whole: parts have one half
 
     def add(self, kind, op, reads, writes, **more):
         half = 1 if self.place in self.attended else 0
@@ -70,7 +77,7 @@ class Tally:
             self.writer[key_of(tensor)] = len(self.nodes)
             self.alive.append(tensor)
         self.nodes.append(node)
-        if kind == "attention":
+        if kind == "attention" and not self.whole:
             self.attended.add(self.place)
 
     def is_shared(self, _op):
@@ -160,12 +167,12 @@ def make_mode(tally):
             a, b = (args[0], args[1]) if op in ("mm", "bmm") else (args[1], args[2])
             batch = a.shape[0] if a.dim() == 3 else 1
             tally.add("product", op, inputs, outputs, batch=batch, rows=a.shape[-2], k=a.shape[-1], n=b.shape[-1],
-                      split=split_of(tally))
+                      split=split_of(tally), dtype=dtype_of(a) if tally.whole else "own")
         elif op == "convolution":
             weight = args[1]
             channels, taps = weight.shape[0], weight[0].numel()
             tally.add("conv", op, inputs, outputs, rows=outputs[0].numel() // channels, n=channels, k=taps,
-                      input=args[0].numel())
+                      input=args[0].numel(), dtype=dtype_of(args[0]) if tally.whole else "own")
         elif is_view(func) or op in WITHOUT_KERNEL:
             tally.add("view", op, [], [])
         else:
@@ -328,8 +335,10 @@ def cogvideox(config, z):
 
 def wan(config, z):
     import torch
+    fixed = config.get("image_dim") and version("diffusers") >= "0.35"  # what is not of 512 tokens is the picture's
+    text = 512 if fixed else z.T
     inputs = dict(hidden_states=meta(z.B, config["in_channels"], z.F, 2 * z.h, 2 * z.w),
-                  timestep=meta(z.B, dtype=torch.int64), encoder_hidden_states=meta(z.B, z.T, config["text_dim"]))
+                  timestep=meta(z.B, dtype=torch.int64), encoder_hidden_states=meta(z.B, text, config["text_dim"]))
     if config.get("image_dim"):
         inputs["encoder_hidden_states_image"] = meta(z.B, 257, config["image_dim"])
     return {}, inputs
@@ -615,13 +624,22 @@ def product_row(fit, runs):
         row["input"] = fit.polynomial([one["input"] for one in runs])
     if runs[0].get("split"):
         row["split"] = runs[0]["split"]
+    if runs[0]["dtype"] != "own":
+        row["dtype"] = runs[0]["dtype"]
+    return row
+
+
+def attention_row(fit, runs):
+    row = {"op": runs[0]["op"]}
+    for key in ("batch", "heads", "queries", "keys", "dim"):
+        row[key] = fit.polynomial([one[key] for one in runs])
     return row
 
 
 def half_of(fit, runs, fused):
     """One half of a part: `runs` has the nodes of each run, `fused` the fused kernels of each."""
-    out = {"views": sum(1 for node in runs[0] if node["kind"] == "view"), "waits": [], "products": [], "kernels": [],
-           "fused": []}
+    out = {"views": sum(1 for node in runs[0] if node["kind"] == "view"), "waits": [], "products": [], "attentions": [],
+           "kernels": [], "fused": []}
     for same in zip(*runs):
         kinds = {(node["kind"], node["op"]) for node in same}
         if len(kinds) != 1:
@@ -633,11 +651,13 @@ def half_of(fit, runs, fused):
             out["kernels"].append(kernel_row(fit, plain))
         elif kind in ("product", "conv"):
             out["products"].append(product_row(fit, same))
+        elif kind == "attention" and "queries" in same[0]:
+            out["attentions"].append(attention_row(fit, same))
         elif kind == "wait":
             out["waits"].append({"op": same[0]["op"], "bytes": fit.polynomial([node["bytes"] for node in same])})
     for same in zip(*fused):
         out["fused"].append(kernel_row(fit, same))
-    for key in ("waits", "products", "kernels", "fused"):
+    for key in ("waits", "products", "attentions", "kernels", "fused"):
         out[key] = merge_rows(out[key])
     return {key: value for key, value in out.items() if value}
 
@@ -761,13 +781,83 @@ def catalogue():
     return out
 
 
+def vaes():
+    """VAEs by class."""
+    out = {}
+    for path in sorted((ROOT / "workloads" / "vaes").glob("*.json")):
+        vae = json.loads(path.read_text())
+        out.setdefault(vae["config"]["_class_name"], []).append((vae["name"], vae["config"]))
+    return out
+
+
+def vae_censuses(name, class_name, models):
+    import diffusers
+    import census_around
+    cls = getattr(diffusers, class_name, None)
+    out = []
+    for vae, config in models if cls else []:
+        one = census_around.vae_census(cls, config, census_around.element_of(name))
+        print(f"{class_name}: {vae}", file=sys.stderr)
+        out.append(dict({"models": [{"name": vae, "config": config}]}, **one))
+    return out
+
+
+def encoder_censuses(name, encoder, config):
+    import census_around
+    one = census_around.encoder_census(config, census_around.element_of(name))
+    print(f"{config['_class_name']}: {encoder}", file=sys.stderr)
+    return [dict({"models": [{"name": encoder, "config": config}]}, **one)]
+
+
+def jobs(name, found):
+    """File, its class, its software, and what counts it."""
+    for class_name, models in catalogue().items():
+        yield class_name, class_name, SOFTWARE[name], lambda c=class_name, m=models: census_of(c, m)
+    for class_name, models in vaes().items():
+        yield class_name, class_name, SOFTWARE[name], lambda c=class_name, m=models: vae_censuses(name, c, m)
+    software = dict(SOFTWARE[name], **ENCODERS_OF.get(name, {}))
+    if any(found.get(package) != version for package, version in software.items()):
+        print(f"census: text encoders need {software}", file=sys.stderr)
+        return
+    for path in sorted((ROOT / "workloads" / "text_encoders").glob("*.json")):
+        encoder = json.loads(path.read_text())
+        yield encoder["name"], encoder["config"]["_class_name"], software, lambda e=encoder: encoder_censuses(
+            name, e["name"], e["config"])
+
+
+def python_of(name):
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ditbench"
+    peers = pathlib.Path(os.environ.get("DITBENCH_PEERS") or cache / "peers")
+    return peers.parent / ("census-" + SOFTWARE[name]["diffusers"]) / "bin" / "python"
+
+
+def run_all(args):
+    """Runs this script once for each row of SOFTWARE. Returns the worst exit status; 77 if none of them could run."""
+    worst, ran = 0, False
+    if not args.installed:
+        subprocess.run([str(ROOT / "ci" / "deps.sh"), "census"], check=True)
+    for name in SOFTWARE:
+        python = python_of(name)
+        command = [str(python), __file__, "--out", args.out] + ["--check"] * args.check + args.files
+        status = subprocess.run(command, check=False).returncode if python.exists() else 77
+        print(f"census: {name}: " + {0: "ok", 77: "not installed"}.get(status, "differs"), file=sys.stderr)
+        ran = ran or status != 77
+        worst = max(worst, status if status != 77 else 0)
+    return worst if ran else 77
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--out", default=str(ROOT / "workloads" / "profiles" / "census"))
-    parser.add_argument("classes", nargs="*")
+    parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--list", action="store_true", help="print the name of the census that these versions give")
+    parser.add_argument("--all", action="store_true", help="for each row of SOFTWARE")
+    parser.add_argument("--installed", action="store_true", help="with --all: install nothing")
     args = parser.parse_args()
+    sys.modules["census"] = sys.modules["__main__"]
+    if args.all:
+        return run_all(args)
     found = versions()
     name = name_of(found)
     if args.list:
@@ -778,15 +868,15 @@ def main():
         return 77
     folder = pathlib.Path(args.out) / name
     stale = []
-    for class_name, models in catalogue().items():
-        if args.classes and class_name not in args.classes:
+    for file, class_name, software, count in jobs(name, found):
+        if args.files and file not in args.files:
             continue
-        counted = census_of(class_name, models)
+        counted = count()
         if not counted:
             continue
-        text = dump({"schema": "ditbench.census/1", "name": name, "class": class_name, "software": SOFTWARE[name],
+        text = dump({"schema": "ditbench.census/1", "name": name, "class": class_name, "software": software,
                      "models": counted}) + "\n"
-        path = folder / f"{class_name}.json"
+        path = folder / f"{file}.json"
         if args.check:
             if not path.exists() or path.read_text() != text:
                 stale.append(str(path))

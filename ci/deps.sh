@@ -3,7 +3,7 @@
 # Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|peers|census]...     (core when no set is named)
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
-# census makes another one beside it, with the versions of autumn 2024, which ci/census.py counts besides those of peers.
+# census makes others beside it, one for each row of SOFTWARE in ci/census.py, whose operators that script counts.
 # Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
 # command. A missing optional package also has its command printed, and does not stop anything else.
 set -u
@@ -39,7 +39,9 @@ gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
 browser='chromium program:chromium'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
-census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4'
+census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4
+torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4
+torch==2.15.0 diffusers==0.42.1 transformers==5.23.0 safetensors==0.8.0 huggingface_hub==2.4.0 numpy==2.4.6'
 
 report=0 needs='' sets=0 wanted=''
 for argument in "$@"; do
@@ -62,9 +64,9 @@ done
 [ "$sets" -gt 0 ] || needs=$core
 
 # ---- other engines, each in a Python environment of its own ------------------------------------------------------------
-folder_of() { # set
+folder_of() { # peers, or a version of diffusers
     local folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
-    [ "$1" = peers ] && echo "$folder" || echo "${folder%/*}/census-0.30.3"
+    [ "$1" = peers ] && echo "$folder" || echo "${folder%/*}/census-$1"
 }
 
 have_pinned() { # folder, requirements: the pinned versions, whatever else is there
@@ -85,18 +87,27 @@ install_pinned() { # folder, requirements
     "$1/bin/pip" install -q $2
 }
 
-for set in $wanted; do
-    folder=$(folder_of "$set") pinned=$peers
-    [ "$set" = peers ] || pinned=$census
-    have_pinned "$folder" "$pinned" && continue
-    echo "installing PyTorch and diffusers in $folder" >&2
-    if ! install_pinned "$folder" "$pinned" || ! have_pinned "$folder" "$pinned"; then
+make_environment() { # folder, requirements
+    have_pinned "$1" "$2" && return
+    echo "installing PyTorch and diffusers in $1" >&2
+    if ! install_pinned "$1" "$2" || ! have_pinned "$1" "$2"; then
         {
             echo "ci/deps.sh: could not install them; with Python 3.9 to 3.12, its venv and a way to PyPI, run:"
-            echo "    python3 -m venv $folder && $folder/bin/pip install $pinned"
+            echo "    python3 -m venv $1 && $1/bin/pip install $2"
         } >&2
         exit 4
     fi
+}
+
+for set in $wanted; do
+    if [ "$set" = peers ]; then
+        make_environment "$(folder_of peers)" "$peers"
+        continue
+    fi
+    while read -r pinned; do
+        version=${pinned#*diffusers==}
+        make_environment "$(folder_of "${version%% *}")" "$pinned"
+    done <<<"$census"
 done
 [ -n "$needs" ] || [ "$report" = 1 ] || exit 0
 [ -n "$needs" ] || needs=$core

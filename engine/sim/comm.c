@@ -20,6 +20,8 @@ struct dit_sim_world {
 
 struct sim_group;
 
+enum { GATHER_PARTS = 64 };
+
 /* Issued messages of two neighbours. */
 typedef struct {
     struct sim_group *group;
@@ -41,6 +43,8 @@ typedef struct sim_group {
     dit_sim_ring ring;
     sim_exchange put_off; /* the exchange that dit_sim_put_off was told of last                             */
     double free_s;        /* when gathers that were begun are done: a library runs them one after the other */
+    dit_comm_exchange part[GATHER_PARTS]; /* of the gather of a ring that is under way                          */
+    int parts;
 } sim_group;
 
 /* The links of a group that never talks are not looked up. */
@@ -188,16 +192,42 @@ static bool goes_around(const sim_exchange *e)
     return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
 }
 
+/* Begins the message of a gathered ring in parts, because SMPI copies what larger ones carry. */
+static dit_status begin_parts(sim_group *group, int64_t wire)
+{
+    const int64_t most = INT64_C(1) << 30;
+    int next = (group->rank + 1) % group->size, last = (group->rank + group->size - 1) % group->size;
+    int64_t wanted = (wire + most - 1) / most;
+    int parts = (int)(wanted < 1 ? 1 : wanted < GATHER_PARTS ? wanted : GATHER_PARTS);
+    int64_t part = (wire / parts + 3) / 4 * 4;
+    void *buffer = buffer_of(group, part);
+    for (group->parts = 0; group->parts < parts; group->parts++)
+        DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, buffer, next, buffer, last, part, &group->part[group->parts]));
+    return DIT_OK;
+}
+
 /* A ring whose first hop gathers the blocks of all ranks. */
 static dit_status gather_ring(sim_group *group, int64_t bytes, dit_comm_exchange *out)
 {
     double all = (double)bytes * group->size;
-    bool first = dit_sim_hops_first(&group->ring, group->size - 1);
     out->ends_s = GATHERED;
-    if (!first) return DIT_OK;
+    if (!dit_sim_hops_first(&group->ring, group->size - 1)) return DIT_OK;
     double stretch = enter(group, DIT_COST_ALL_GATHER, all, true);
-    DIT_TRY(pass_on(group, all - (double)bytes, stretch, out));
-    out->ends_s = group->free_s = dit_sim_done_after(group->sim, group->free_s);
+    DIT_TRY(begin_parts(group, dit_sim_wire(group->sim, (int64_t)(all - (double)bytes), stretch)));
+    group->free_s = dit_sim_done_after(group->sim, group->free_s);
+    dit_sim_leave(group->sim);
+    return DIT_OK;
+}
+
+/* The first wait of a gathered ring is for all of its blocks. */
+static dit_status wait_for_ring(sim_group *group)
+{
+    if (!group->parts) return DIT_OK;
+    DIT_TRY(dit_sim_start_put_off(group->sim));
+    dit_sim_enter_wait(group->sim);
+    for (int i = 0; i < group->parts; i++) DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &group->part[i]));
+    group->parts = 0;
+    dit_sim_not_before(group->sim, group->free_s);
     dit_sim_leave(group->sim);
     return DIT_OK;
 }
@@ -251,7 +281,7 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
 static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
     sim_group *group = opaque;
-    if (exchange->ends_s == GATHERED) return DIT_OK;
+    if (exchange->ends_s == GATHERED) return wait_for_ring(group);
     if (exchange->ends_s == LEFT_OUT) {
         dit_sim_wait_until(group->sim, dit_sim_hops_due(&group->ring));
         return DIT_OK;

@@ -60,6 +60,8 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
     dit_json_put_int(&w, simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5));
     dit_json_put_int(&w, simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5));
     dit_json_put_int(&w, simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
+    if (r->serial->pictures_s > 0)
+        dit_json_put_int(&w, simulation, "pictures_ns", (int64_t)(r->serial->pictures_s * 1e9 + 0.5));
     return w.status;
 }
 
@@ -67,7 +69,7 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
 static void add_serial(const report *r, int world_size)
 {
     const dit_sim_serial *serial = r->serial;
-    int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s) * 1e9 + 0.5);
+    int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s + serial->pictures_s) * 1e9 + 0.5);
     int64_t elements = (serial->text_encoder_bytes + serial->vae_bytes) / (int64_t)sizeof(float);
     int element_bytes = dit_sim_element_bytes(r->sim);
     int64_t weights = elements * element_bytes;
@@ -76,7 +78,7 @@ static void add_serial(const report *r, int world_size)
         dit_measurement *m = &r->ranks[rank];
         int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
         m->iteration[0].latency_ns += ns;
-        m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)(serial->vae_decode_s * 1e9 + 0.5);
+        m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)((serial->vae_decode_s + serial->pictures_s) * 1e9 + 0.5);
         m->iteration[0].time_ns[DIT_TIME_PREPARE] += (int64_t)(serial->text_encoder_s * 1e9 + 0.5);
         m->head.peak[DIT_MEMORY_WEIGHTS] = held;
         m->head.total_peak += weights;

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "engine/results/decode.h"
+#include "kernels/cost/decode.h"
 #include "kernels/cost/operator.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 /* One transformer encoder and how it is used. */
 typedef struct {
+    const char *name;
     int64_t layers, width, heads, head_dim, feed_forward, tokens, runs;
     bool gated; /* the feed-forward layer has three matrices (T5 1.1, Llama), else two */
 } encoder;
@@ -36,6 +38,7 @@ static dit_status read_encoder(const dit_json *doc, const cJSON *object, const c
     DIT_TRY(dit_json_only_keys(doc, object, at, keys));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         DIT_TRY(dit_json_require_int(doc, object, at, numbers[i].key, 1, numbers[i].most, numbers[i].value));
+    out->name = dit_json_text_or(object, "name", NULL);
     return dit_json_optional_bool(doc, object, at, "gated", &out->gated);
 }
 
@@ -88,6 +91,21 @@ static void charge_layer(dit_sim *sim, const encoder *e)
     charge_linear(sim, e, e->width, e->feed_forward, false, true);
 }
 
+/* Charges what the profile's census says of the encoder. *found: it knows it. */
+static dit_status charge_counted(dit_sim *sim, const encoder *e, bool *found)
+{
+    const dit_cost_profile *profile = dit_sim_get_profile(sim);
+    const dit_census_size size = {.batch = 1, .text = (double)e->tokens};
+    dit_census *census = NULL;
+    if (*profile->census) DIT_TRY(dit_census_read_named(profile->census, e->name, &census));
+    *found = census != NULL;
+    if (!census) return DIT_OK;
+    dit_census_time time = dit_census_forward_time(census, dit_sim_get_device(sim), profile, &size);
+    for (int64_t i = 0; i < e->runs; i++) dit_sim_charge_counted(sim, &time);
+    dit_census_free(census);
+    return DIT_OK;
+}
+
 static int64_t weight_bytes(const encoder *e)
 {
     int64_t attention = 4 * e->width * e->heads * e->head_dim;
@@ -106,7 +124,9 @@ static dit_status encode(dit_sim *sim, const dit_json *doc, dit_sim_serial *out)
         encoder e;
         snprintf(at, sizeof at, "/text_encoders/%d", index++);
         DIT_TRY(read_encoder(doc, item, at, &e));
-        for (int64_t layer = 0; layer < e.runs * e.layers; layer++) charge_layer(sim, &e);
+        bool counted;
+        DIT_TRY(charge_counted(sim, &e, &counted));
+        for (int64_t layer = 0; layer < e.runs * e.layers && !counted; layer++) charge_layer(sim, &e);
         out->text_encoder_bytes += weight_bytes(&e);
     }
     dit_sim_synchronise(sim);
@@ -142,15 +162,70 @@ static dit_status decode_all(dit_sim *sim, const dit_json *doc, const dit_case *
     return DIT_OK;
 }
 
-static dit_status decode(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
+/* The engine's own decode: time, or only its memory where a census has the time. */
+static dit_status decode_built(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
 {
     dit_runtime rt = {0};
     dit_decoder decoder = {0};
-    if (!kase->vae) return DIT_OK;
     dit_status st = start_runtime(sim, kase, &rt);
     if (st == DIT_OK) st = decode_all(sim, doc, kase, &rt, &decoder, out);
     dit_decoder_close(&decoder);
     dit_runtime_release(&rt);
+    return st;
+}
+
+static bool is_built(const dit_json *doc, const cJSON *config)
+{
+    dit_vae_facts facts;
+    return dit_vae_read_facts(&(dit_config){.doc = doc, .object = config, .pointer = "/vae/config"}, &facts) == DIT_OK;
+}
+
+/* Decoded pictures are copied to the host, which makes 8-bit pictures of them, element by element. */
+static void charge_pictures(dit_sim *sim, const dit_case *kase, dit_sim_serial *out)
+{
+    const dit_cost_profile *profile = dit_sim_get_profile(sim);
+    const dit_latent *latent = &kase->facts.latent;
+    double cells = (double)(latent->height * latent->vae_spatial * latent->width * latent->vae_spatial);
+    double elements = 3 * cells * (double)(kase->num_images * (latent->vae_temporal > 1 ? kase->num_frames : 1));
+    dit_census_time time = {.waits = true, .wait_s = elements * profile->picture_element_s};
+    double began = dit_sim_now(sim);
+    if (!(profile->picture_element_s > 0)) return;
+    if (profile->pageable_copy_bytes_per_s > 0)
+        time.wait_s += elements * dit_sim_element_bytes(sim) / profile->pageable_copy_bytes_per_s;
+    dit_sim_charge_counted(sim, &time);
+    out->pictures_s = dit_sim_now(sim) - began;
+}
+
+/* Charges the decodes as the census counted them. */
+static void charge_decode(dit_sim *sim, const dit_case *kase, const dit_census *census, dit_sim_serial *out)
+{
+    const dit_census_schedule *schedule = dit_census_get_schedule(census);
+    const dit_latent *latent = &kase->facts.latent;
+    dit_cost_decode decode = {.frames = latent->frames, .height = latent->height, .width = latent->width};
+    if (schedule->frames > 1) decode.frames = (kase->num_frames - 1) / schedule->frames + 1; /* others fill up */
+    decode.tiling = dit_json_is_true(kase->vae, "tiling");
+    double began = dit_sim_now(sim);
+    dit_census_time time = dit_cost_decode_time(census, dit_sim_get_device(sim), dit_sim_get_profile(sim), &decode);
+    for (int64_t image = 0; image < kase->num_images; image++) dit_sim_charge_counted(sim, &time);
+    dit_sim_synchronise(sim);
+    out->vae_decode_s = dit_sim_now(sim) - began;
+}
+
+/* A VAE that neither the engine nor the census has is left out. */
+static dit_status decode(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
+{
+    const dit_cost_profile *profile = dit_sim_get_profile(sim);
+    const cJSON *config = dit_json_member(kase->vae, "config");
+    dit_census *census = NULL;
+    if (!kase->vae) return DIT_OK;
+    if (*profile->census) DIT_TRY(dit_census_read(profile->census, config, false, &census));
+    bool counted = census && dit_census_get_schedule(census), built = is_built(doc, config);
+    dit_sim_set_free_of_charge(sim, counted);
+    dit_status st = built ? decode_built(sim, doc, kase, out) : DIT_OK;
+    dit_sim_set_free_of_charge(sim, false);
+    if (st == DIT_OK && counted) charge_decode(sim, kase, census, out);
+    if (counted && !built) out->vae_bytes = dit_census_get_schedule(census)->parameters * (int64_t)sizeof(float);
+    dit_census_free(census);
     return st;
 }
 
@@ -163,5 +238,6 @@ dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case 
     DIT_TRY(encode(sim, doc, out));
     DIT_TRY(decode(sim, doc, kase, out));
     if (latents) out->vae_decode_s = 0, out->vae_peak_bytes = 0; /* its weights are there */
+    if (!latents && out->vae_decode_s > 0) charge_pictures(sim, kase, out);
     return DIT_OK;
 }

@@ -1,8 +1,9 @@
 /* Serial: what a pipeline does once a request around its denoising, on every device alone: text encoders before it, the
  * VAE's decode after it. Published times count both.
  *
- * The engine has no text encoders. The cost model charges their layers from the few numbers that their configs state.
- * The decode is the engine's own.
+ * Where the profile's census has the text encoder or the VAE, it is charged as counted. Otherwise the cost model charges
+ * the layers of a text encoder from the few numbers that its config states, for the engine has none, and the decode is
+ * the engine's own. A VAE that neither has takes no time.
  */
 #ifndef DIT_ENGINE_SIM_SERIAL_H
 #define DIT_ENGINE_SIM_SERIAL_H
@@ -12,6 +13,7 @@
 
 typedef struct {
     double text_encoder_s, vae_decode_s;   /* virtual time; 0 where the case has none               */
+    double pictures_s;                     /* of the host, for what becomes of decoded pictures      */
     int64_t text_encoder_bytes, vae_bytes; /* of the weights, in fp32                               */
     int64_t vae_peak_bytes;                /* the most memory of a decode, weights included, in fp32 */
 } dit_sim_serial;

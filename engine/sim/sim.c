@@ -2,7 +2,6 @@
 
 #include "base/architecture.h"
 #include "base/clock.h"
-#include "kernels/cost/census.h"
 #include "kernels/cost/clock.h"
 #include "kernels/cost/read.h"
 #include "kernels/cost/wrapped.h"
@@ -181,6 +180,14 @@ int64_t dit_sim_memory_bytes(const dit_sim *sim)
 int dit_sim_element_bytes(const dit_sim *sim)
 {
     return sim->device.element_bytes;
+}
+const dit_cost_device *dit_sim_get_device(const dit_sim *sim)
+{
+    return &sim->device;
+}
+const dit_cost_profile *dit_sim_get_profile(const dit_sim *sim)
+{
+    return &sim->profile;
 }
 const dit_sim_links *dit_sim_get_links(const dit_sim *sim)
 {
@@ -379,6 +386,12 @@ void dit_sim_charge(dit_sim *sim, const dit_cost_op *op)
     if (sim->put_off.start) share_the_start(sim, op, device_s);
 }
 
+void dit_sim_charge_counted(dit_sim *sim, const dit_census_time *time)
+{
+    dit_cost_clock_dispatch_many(&sim->timeline, time->time.kernels, time->time.host_s, time->time.device_s);
+    if (time->waits) dit_cost_clock_synchronise(&sim->timeline, time->wait_s);
+}
+
 void dit_sim_set_free_of_charge(dit_sim *sim, bool free_of_charge)
 {
     sim->free_of_charge = free_of_charge;
@@ -393,7 +406,7 @@ void dit_sim_synchronise(dit_sim *sim)
 
 bool dit_sim_issue(dit_sim *sim)
 {
-    dit_cost_clock_dispatch(&sim->timeline, sim->profile.collective_dispatch_s, 0);
+    dit_cost_clock_dispatch(&sim->timeline, dit_cost_collective_dispatch_seconds(&sim->profile), 0);
     sim->left_s = 0;
     return sim->profile.kernels_before_messages > 0 && sim->timeline.host_s < sim->timeline.device_s;
 }

@@ -15,6 +15,7 @@
 #include "engine/runtime/guest.h"
 #include "engine/sim/hops.h"
 #include "engine/sim/links.h"
+#include "kernels/cost/census.h"
 #include "kernels/cost/collective.h"
 #include "kernels/cost/operator.h"
 
@@ -38,6 +39,8 @@ const char *dit_sim_accelerator(const dit_sim *sim);
 const char *dit_sim_profile(const dit_sim *sim);
 int64_t dit_sim_memory_bytes(const dit_sim *sim); /* of a device; 0: not known */
 int dit_sim_element_bytes(const dit_sim *sim);
+const dit_cost_device *dit_sim_get_device(const dit_sim *sim);
+const dit_cost_profile *dit_sim_get_profile(const dit_sim *sim);
 const dit_sim_links *dit_sim_get_links(const dit_sim *sim);
 /* How long rings are told by their first hops; the caller may set it anew at any time between two runs. */
 dit_sim_hops *dit_sim_get_hops(dit_sim *sim);
@@ -56,6 +59,8 @@ double dit_sim_device_now(const dit_sim *sim);
 void dit_sim_wait_until(dit_sim *sim, double device_s);
 /* Charges one operator that is no call of dit_kernels_cost. */
 void dit_sim_charge(dit_sim *sim, const dit_cost_op *op);
+/* Charges operators that a census counted, and what its host waits for. */
+void dit_sim_charge_counted(dit_sim *sim, const dit_census_time *time);
 /* true: calls of dit_kernels_cost take no time until this is false again. A collective library adds while it sends. */
 void dit_sim_set_free_of_charge(dit_sim *sim, bool free_of_charge);
 /* Host and device wait for each other: nothing is issued ahead. */

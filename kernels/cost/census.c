@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POINTER = 512, NAME = 64, LETTERS = 6, MOST_ROWS = 1 << 16 };
+#define COUNT_LETTER(letter, name, meaning) +1
+enum { POINTER = 512, NAME = 64, LETTERS = DIT_CENSUS_SIZE_LIST(COUNT_LETTER), MOST_ROWS = 1 << 16 };
+#undef COUNT_LETTER
 static const double MOST = 1e15;
 
 /* Terms first to first + count - 1 of the census. */
@@ -30,9 +32,13 @@ typedef struct {
 typedef struct {
     double calls;
     polynomial batch, rows, n, k, input; /* input: of a convolution, elements */
-    bool conv;
+    bool conv, fp32;
     char split; /* 'n', 'k', or 0 */
 } product;
+typedef struct {
+    double calls;
+    polynomial batch, heads, queries, keys, dim;
+} attention;
 typedef struct {
     double calls;
     polynomial bytes;
@@ -40,6 +46,7 @@ typedef struct {
 typedef struct {
     double views;
     int first_kernel, kernels, first_fused, fused, first_product, products, first_wait, waits;
+    int first_attention, attentions;
 } half;
 typedef struct {
     char name[NAME];
@@ -59,7 +66,9 @@ typedef struct {
 struct dit_census {
     char name[NAME];
     int64_t forwards;
-    array terms, kernels, products, waits, parts, runs;
+    bool decodes;
+    dit_census_schedule schedule;
+    array terms, kernels, products, attentions, waits, parts, runs;
 };
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -87,6 +96,7 @@ void dit_census_free(dit_census *census)
     free(census->terms.at);
     free(census->kernels.at);
     free(census->products.at);
+    free(census->attentions.at);
     free(census->waits.at);
     free(census->parts.at);
     free(census->runs.at);
@@ -121,9 +131,9 @@ static dit_status read_term(const reading *r, const cJSON *item, const char *poi
     void *memory;
     DIT_TRY(grow(&r->census->terms, sizeof(term), &memory));
     term *to = memory;
-    if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble <= MOST) ||
+    if (!cJSON_IsNumber(item) || !(fabs(item->valuedouble) >= 1 && fabs(item->valuedouble) <= MOST) ||
         item->valuedouble != floor(item->valuedouble))
-        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "the coefficient of %s is no whole number above 0",
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "the coefficient of %s is no whole number but 0",
                              item->string);
     to->factor = item->valuedouble * scale;
     for (const char *c = strcmp(item->string, "1") == 0 ? "" : item->string; *c; c++) {
@@ -173,7 +183,7 @@ static double value_of(const dit_census *census, polynomial p, const dit_census_
             for (int power = 0; power < t->power[letter]; power++) one *= values[letter];
         sum += one;
     }
-    return sum;
+    return fmax(sum, 0);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -235,9 +245,9 @@ static dit_status read_kernel(const reading *r, const cJSON *row, const char *po
 
 static dit_status read_product(const reading *r, const cJSON *row, const char *pointer)
 {
-    static const char *const keys[] = {"op", "calls", "batch", "rows", "n", "k", "input", "split", NULL};
+    static const char *const keys[] = {"op", "calls", "batch", "rows", "n", "k", "input", "split", "dtype", NULL};
     void *memory;
-    const char *split = "";
+    const char *split = "", *dtype = "own";
     DIT_TRY(grow(&r->census->products, sizeof(product), &memory));
     product *out = memory;
     DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
@@ -253,7 +263,29 @@ static dit_status read_product(const reading *r, const cJSON *row, const char *p
     if (*split && strcmp(split, "n") != 0 && strcmp(split, "k") != 0)
         return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "tensor ranks split 'n' or 'k', not '%s'", split);
     out->split = *split;
+    DIT_TRY(dit_json_optional_string(r->doc, row, pointer, "dtype", &dtype));
+    if (strcmp(dtype, "own") != 0 && strcmp(dtype, "fp32") != 0)
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "a product is of 'own' or 'fp32', not of '%s'",
+                             dtype);
+    out->fp32 = strcmp(dtype, "fp32") == 0;
     out->conv = out->input.count > 0;
+    return DIT_OK;
+}
+
+static dit_status read_attention(const reading *r, const cJSON *row, const char *pointer)
+{
+    static const char *const keys[] = {"op", "calls", "batch", "heads", "queries", "keys", "dim", NULL};
+    void *memory;
+    DIT_TRY(grow(&r->census->attentions, sizeof(attention), &memory));
+    attention *out = memory;
+    polynomial *const of[] = {&out->batch, &out->heads, &out->queries, &out->keys, &out->dim};
+    DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
+    DIT_TRY(read_calls(r, row, pointer, &out->calls));
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        DIT_TRY(optional_polynomial(r, row, pointer, keys[2 + i], of[i]));
+        if (!of[i]->count)
+            return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_MISSING, "an attention has '%s'", keys[2 + i]);
+    }
     return DIT_OK;
 }
 
@@ -301,7 +333,7 @@ static dit_status read_rows(const reading *r, const cJSON *object, const char *p
 
 static dit_status read_half(const reading *r, const cJSON *object, const char *pointer, half *out)
 {
-    static const char *const keys[] = {"views", "waits", "products", "kernels", "fused", NULL};
+    static const char *const keys[] = {"views", "waits", "products", "attentions", "kernels", "fused", NULL};
     dit_census *c = r->census;
     int64_t views = 0;
     DIT_TRY(dit_json_only_keys(r->doc, object, pointer, keys));
@@ -310,6 +342,8 @@ static dit_status read_half(const reading *r, const cJSON *object, const char *p
     DIT_TRY(read_rows(r, object, pointer, "waits", read_wait, &c->waits.count, &out->first_wait, &out->waits));
     DIT_TRY(read_rows(r, object, pointer, "products", read_product, &c->products.count, &out->first_product,
                       &out->products));
+    DIT_TRY(read_rows(r, object, pointer, "attentions", read_attention, &c->attentions.count, &out->first_attention,
+                      &out->attentions));
     DIT_TRY(
         read_rows(r, object, pointer, "kernels", read_kernel, &c->kernels.count, &out->first_kernel, &out->kernels));
     return read_rows(r, object, pointer, "fused", read_kernel, &c->kernels.count, &out->first_fused, &out->fused);
@@ -382,12 +416,54 @@ static dit_status read_blocks(const reading *r, const cJSON *model)
     return DIT_OK;
 }
 
+/* Reads [rows, columns] where the key is there. */
+static dit_status read_pair(const reading *r, const cJSON *object, const char *key, int64_t out[2])
+{
+    const cJSON *list = NULL;
+    DIT_TRY(dit_json_optional_array(r->doc, object, "/models/decode", key, &list));
+    if (!list) return DIT_OK;
+    for (int i = 0; i < 2; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+        if (cJSON_GetArraySize(list) != 2 || !cJSON_IsNumber(item) ||
+            !(item->valuedouble >= 1 && item->valuedouble <= 1e6))
+            return dit_json_fail(r->doc, "/models/decode", DIT_ERR_JSON_VALUE, "'%s' is no pair of numbers from 1 on",
+                                 key);
+        out[i] = (int64_t)item->valuedouble;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_schedule(const reading *r, const cJSON *object)
+{
+    static const char *const keys[] = {"pixels",      "frames",      "chunk",        "tile",       "step", "blend",
+                                       "tile_frames", "step_frames", "blend_frames", "parameters", NULL};
+    static const char at[] = "/models/decode";
+    dit_census_schedule *s = &r->census->schedule;
+    DIT_TRY(dit_json_only_keys(r->doc, object, at, keys));
+    DIT_TRY(dit_json_require_int(r->doc, object, at, "pixels", 1, 64, &s->pixels));
+    DIT_TRY(dit_json_require_int(r->doc, object, at, "frames", 1, 64, &s->frames));
+    DIT_TRY(dit_json_require_int(r->doc, object, at, "parameters", 1, INT64_C(1) << 40, &s->parameters));
+    DIT_TRY(dit_json_optional_int(r->doc, object, at, "chunk", 1, 1 << 20, &s->chunk));
+    DIT_TRY(dit_json_optional_int(r->doc, object, at, "tile_frames", 1, 1 << 20, &s->tile_frames));
+    DIT_TRY(dit_json_optional_int(r->doc, object, at, "step_frames", 1, 1 << 20, &s->step_frames));
+    DIT_TRY(dit_json_optional_int(r->doc, object, at, "blend_frames", 0, 1 << 20, &s->blend_frames));
+    DIT_TRY(read_pair(r, object, "tile", s->tile));
+    DIT_TRY(read_pair(r, object, "step", s->step));
+    DIT_TRY(read_pair(r, object, "blend", s->blend));
+    if ((s->tile[0] && (!s->step[0] || !s->blend[0])) || (s->tile_frames && !s->step_frames))
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_MISSING, "tiles need a step and a blend");
+    r->census->decodes = true;
+    return DIT_OK;
+}
+
 static dit_status read_model(const reading *r, const cJSON *model)
 {
-    static const char *const keys[] = {"models", "batch", "forwards", "blocks", "parts", NULL};
-    const cJSON *parts, *object;
+    static const char *const keys[] = {"models", "batch", "forwards", "decode", "blocks", "parts", NULL};
+    const cJSON *parts, *object, *decode = NULL;
     char at[POINTER];
     DIT_TRY(dit_json_only_keys(r->doc, model, "/models", keys));
+    DIT_TRY(dit_json_optional_object(r->doc, model, "/models", "decode", &decode));
+    if (decode) DIT_TRY(read_schedule(r, decode));
     const char *batch = "one";
     DIT_TRY(dit_json_optional_string(r->doc, model, "/models", "batch", &batch));
     if (strcmp(batch, "one") != 0 && strcmp(batch, "more") != 0)
@@ -446,21 +522,16 @@ static dit_status read_file(const dit_json *doc, const cJSON *config, bool batch
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "class", &class_name));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "models", &list));
     snprintf(census->name, sizeof census->name, "%s", name);
-    model = find_model(list, config, batched);
+    model = config ? find_model(list, config, batched) : cJSON_GetArrayItem(list, 0);
     *found = model != NULL;
     return model ? read_model(&(reading){doc, census}, model) : DIT_OK;
 }
 
-dit_status dit_census_read(const char *folder, const cJSON *config, bool batched, dit_census **out)
+/* `config` NULL: the file's first entry. */
+static dit_status read_path(const char *path, const cJSON *config, bool batched, dit_census **out)
 {
-    const char *class_name = dit_json_text_or(config, "_class_name", NULL);
-    char path[4096];
     dit_json doc = {0};
     bool found = false;
-    *out = NULL;
-    if (!class_name || strchr(class_name, '/')) return DIT_OK;
-    if (snprintf(path, sizeof path, "%s/%s.json", folder, class_name) >= (int)sizeof path)
-        return DIT_FAIL(DIT_ERR_IO, "the path of a census is too long: %s", folder);
     if (access(path, F_OK) != 0) return DIT_OK;
     dit_census *census = calloc(1, sizeof *census);
     if (!census) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a census");
@@ -470,6 +541,31 @@ dit_status dit_census_read(const char *folder, const cJSON *config, bool batched
     if (st == DIT_OK && found) *out = census;
     if (!*out) dit_census_free(census);
     return st;
+}
+
+static dit_status read_in(const char *folder, const char *name, const cJSON *config, bool batched, dit_census **out)
+{
+    char path[4096];
+    *out = NULL;
+    if (!name || strchr(name, '/')) return DIT_OK;
+    if (snprintf(path, sizeof path, "%s/%s.json", folder, name) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of a census is too long: %s", folder);
+    return read_path(path, config, batched, out);
+}
+
+dit_status dit_census_read(const char *folder, const cJSON *config, bool batched, dit_census **out)
+{
+    return read_in(folder, dit_json_text_or(config, "_class_name", NULL), config, batched, out);
+}
+
+dit_status dit_census_read_named(const char *folder, const char *name, dit_census **out)
+{
+    return read_in(folder, name, NULL, false, out);
+}
+
+const dit_census_schedule *dit_census_get_schedule(const dit_census *census)
+{
+    return census->decodes ? &census->schedule : NULL;
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
@@ -520,20 +616,43 @@ static double product_seconds(const dit_census *census, const dit_cost_device *d
     double n = value_of(census, p->n, &call->size), k = value_of(census, p->k, &call->size);
     if (p->split == 'n') n = ceil(n / call->tensor);
     if (p->split == 'k') k = ceil(k / call->tensor);
-    if (!p->conv) return dit_cost_gemm_seconds(device, rows, (int64_t)n, (int64_t)k);
+    double slower = p->fp32 && device->fp32_flops_per_s > 0 ? device->peak_flops_per_s / device->fp32_flops_per_s : 1;
+    if (!p->conv) return fmax(slower, 1) * dit_cost_gemm_seconds(device, rows, (int64_t)n, (int64_t)k);
     return dit_cost_conv_seconds(device, rows, (int64_t)n, (int64_t)k,
                                  (int64_t)value_of(census, p->input, &call->size)) /
            conv;
 }
 
-dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_device *device,
-                                     const dit_cost_profile *profile, const dit_census_call *call, dit_census_half at)
+static double attention_seconds(const dit_census *census, const dit_cost_device *device, const dit_census_call *call,
+                                const attention *a)
+{
+    dit_cost_attention shape = {.B = (int64_t)value_of(census, a->batch, &call->size),
+                                .H = (int64_t)value_of(census, a->heads, &call->size),
+                                .Sq = (int64_t)value_of(census, a->queries, &call->size),
+                                .Sk = (int64_t)value_of(census, a->keys, &call->size),
+                                .D = (int64_t)value_of(census, a->dim, &call->size),
+                                .seen = 1};
+    return dit_cost_attention_seconds(device, &shape);
+}
+
+/* The host of `calls` calls. What it waits for is in no graph. A graph of a whole forward is launched with its begin. */
+static double host_seconds(const dit_cost_profile *profile, bool begins, double views, double calls,
+                           const dit_census_time *of)
+{
+    double views_s = profile->rule.views_free ? 0 : views * profile->view_dispatch_s;
+    if (profile->rule.launches == DIT_RULE_OPERATOR || of->waits) return calls * profile->dispatch_s + views_s;
+    if (!(of->time.kernels > 0)) return 0;
+    double launch_s = begins || profile->rule.launches == DIT_RULE_HALF ? profile->graph_launch_s : 0;
+    return launch_s + of->time.kernels * profile->graph_kernel_s;
+}
+
+static dit_census_time time_of_half(const dit_census *census, const dit_cost_device *device,
+                                    const dit_cost_profile *profile, const dit_census_call *call, const half *h,
+                                    bool begins)
 {
     dit_census_time out = {0};
-    const part *of = part_of(census, call);
-    if (!of) return out;
-    const half *h = &of->halves[at];
-    int first = profile->fused ? h->first_fused : h->first_kernel, count = profile->fused ? h->fused : h->kernels;
+    bool chains = profile->rule.chains;
+    int first = chains ? h->first_fused : h->first_kernel, count = chains ? h->fused : h->kernels;
     double calls = 0;
     for (int i = first; i < first + count; i++) {
         const kernel *k = ELEMENTS(census, kernels, const kernel) + i;
@@ -547,6 +666,12 @@ dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_de
         out.time.kernels += p->calls;
         calls += p->calls;
     }
+    for (int i = h->first_attention; i < h->first_attention + h->attentions; i++) {
+        const attention *a = ELEMENTS(census, attentions, const attention) + i;
+        out.time.device_s += a->calls * attention_seconds(census, device, call, a);
+        out.time.kernels += a->calls;
+        calls += a->calls;
+    }
     for (int i = h->first_wait; i < h->first_wait + h->waits; i++) {
         const wait *w = ELEMENTS(census, waits, const wait) + i;
         out.waits = true;
@@ -554,7 +679,62 @@ dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_de
         if (profile->pageable_copy_bytes_per_s > 0)
             out.wait_s += w->calls * value_of(census, w->bytes, &call->size) / profile->pageable_copy_bytes_per_s;
     }
-    out.time.host_s = calls * profile->dispatch_s + (profile->fused ? 0 : h->views) * profile->view_dispatch_s;
+    out.time.host_s = host_seconds(profile, begins, h->views, calls, &out);
     out.time.last_s = out.time.device_s;
     return out;
+}
+
+dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_device *device,
+                                     const dit_cost_profile *profile, const dit_census_call *call, dit_census_half at)
+{
+    const part *of = part_of(census, call);
+    bool begins = call->piece == DIT_CENSUS_BEGIN && at == DIT_CENSUS_BEFORE;
+    return of ? time_of_half(census, device, profile, call, &of->halves[at], begins) : (dit_census_time){0};
+}
+
+void dit_census_add_time(dit_census_time *to, const dit_census_time *more, double times)
+{
+    to->time.device_s += times * more->time.device_s;
+    to->time.host_s += times * more->time.host_s;
+    to->time.kernels += times * more->time.kernels;
+    to->time.last_s = to->time.device_s;
+    to->wait_s += times * more->wait_s;
+    to->waits = to->waits || more->waits;
+}
+
+static dit_census_time time_of_part(const dit_census *census, const dit_cost_device *device,
+                                    const dit_cost_profile *profile, const part *of, const dit_census_size *size)
+{
+    const dit_census_call call = {.tensor = 1, .size = *size};
+    dit_cost_profile plain = *profile;
+    dit_census_time all = {0};
+    plain.rule = (dit_rule){0};
+    for (int at = 0; at < DIT_CENSUS_HALVES; at++) {
+        dit_census_time one = time_of_half(census, device, &plain, &call, &of->halves[at], false);
+        dit_census_add_time(&all, &one, 1);
+    }
+    return all;
+}
+
+dit_census_time dit_census_part_time(const dit_census *census, const dit_cost_device *device,
+                                     const dit_cost_profile *profile, const char *name, const dit_census_size *size)
+{
+    int index = find_part(census, name);
+    if (index < 0) return (dit_census_time){0};
+    return time_of_part(census, device, profile, ELEMENTS(census, parts, const part) + index, size);
+}
+
+dit_census_time dit_census_forward_time(const dit_census *census, const dit_cost_device *device,
+                                        const dit_cost_profile *profile, const dit_census_size *size)
+{
+    dit_census_time all = dit_census_part_time(census, device, profile, "begin", size);
+    dit_census_time head = dit_census_part_time(census, device, profile, "head", size);
+    for (int i = 0; i < census->runs.count; i++) {
+        const run *blocks = ELEMENTS(census, runs, const run) + i;
+        const part *of = ELEMENTS(census, parts, const part) + blocks->part;
+        dit_census_time one = time_of_part(census, device, profile, of, size);
+        dit_census_add_time(&all, &one, (double)blocks->count);
+    }
+    dit_census_add_time(&all, &head, 1);
+    return all;
 }

@@ -50,6 +50,7 @@ typedef struct {
     int64_t memory_bytes;
     int element_bytes;            /* of activations and weights                                                     */
     double peak_flops_per_s;      /* of matrix products of that type, dense                                         */
+    double fp32_flops_per_s;      /* of fp32 products without tensor cores; 0: not known                            */
     double bandwidth_bytes_per_s; /* of device memory                                                               */
     double l2_bytes, l2_speed;    /* the last cache, and its speed in that of device memory; 0 or at most 1: none   */
     double processors;            /* streaming multiprocessors; beside communication also a fraction of one         */

@@ -82,6 +82,16 @@ static double parts_seconds(const dit_cost_device *device, double kernels, doubl
     return bytes > 0 ? dit_cost_elementwise_seconds(device, bytes) - device->launch_s : 0;
 }
 
+double dit_cost_dispatch_seconds(const dit_cost_profile *profile)
+{
+    return profile->rule.launches == DIT_RULE_FORWARD ? profile->graph_kernel_s : profile->dispatch_s;
+}
+
+double dit_cost_collective_dispatch_seconds(const dit_cost_profile *profile)
+{
+    return profile->rule.launches == DIT_RULE_FORWARD ? profile->graph_kernel_s : profile->collective_dispatch_s;
+}
+
 dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op)
 {
     dit_cost_time time = product_time(device, profile, op);
@@ -95,6 +105,6 @@ dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_pro
     time.device_s += parts_seconds(device, parts.kernels, parts.passes * pass_bytes);
     time.kernels += parts.kernels;
     if (op->kind != DIT_COST_OP_ATTENTION) time.last_s = time.device_s;
-    time.host_s = time.kernels * profile->dispatch_s;
+    time.host_s = time.kernels * dit_cost_dispatch_seconds(profile);
     return time;
 }

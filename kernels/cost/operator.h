@@ -9,6 +9,7 @@
 
 #include "base/habits.h"
 #include "kernels/cost/model.h"
+#include "kernels/cost/rule.h"
 #include "kernels/kernels.h"
 
 #ifdef __cplusplus
@@ -75,20 +76,22 @@ enum { DIT_COST_KERNELS = 4, DIT_COST_PATH = 1024 };
 /* A software stack. */
 typedef struct {
     char name[DIT_COST_NAME];
-    double dispatch_s;                /* host time of one kernel                                                     */
-    double collective_dispatch_s;     /* host time of one collective                                                 */
-    double synchronise_s;             /* from the device's end until the host goes on                                */
-    double conv_efficiency;           /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
-    double communication_processors;  /* how many processors a collective's kernel holds                          */
-    double kernels_before_messages;   /* how often, of 1, a kernel that follows an exchange with neighbours gets the
+    double dispatch_s;               /* host time of one kernel                                                     */
+    double collective_dispatch_s;    /* host time of one collective                                                 */
+    double synchronise_s;            /* from the device's end until the host goes on                                */
+    double conv_efficiency;          /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
+    double communication_processors; /* how many processors a collective's kernel holds                          */
+    double kernels_before_messages;  /* how often, of 1, a kernel that follows an exchange with neighbours gets the
                                          processors before the exchange: both wait for one event                   */
-    dit_habits habits;                /* where it runs a method differently from this engine                         */
-    bool packed_linear;               /* matrices that the engine packs together are one product                     */
-    char census[DIT_COST_PATH];       /* folder of kernels/cost/census.h; "": the parts below say all              */
-    char wrapper[DIT_COST_PATH];      /* file of kernels/cost/wrapper.h; "": the parts say what is around attention  */
-    bool fused;                       /* a compiler has fused the census's element-wise chains                      */
+    dit_habits habits;               /* where it runs a method differently from this engine                         */
+    bool packed_linear;              /* matrices that the engine packs together are one product                     */
+    char census[DIT_COST_PATH];      /* folder of kernels/cost/census.h; "": the parts below say all              */
+    char wrapper[DIT_COST_PATH];     /* file of kernels/cost/wrapper.h; "": the parts say what is around attention  */
+    dit_rule rule;                   /* what becomes of the census's operators                                     */
+    double graph_launch_s, graph_kernel_s; /* host time of one graph, and of each kernel in it                      */
     double view_dispatch_s;           /* host time of a view, which is no kernel                                    */
     double norm_row_s;                /* time of a processor for one row of a norm, however short                   */
+    double picture_element_s;         /* host time of an element of a picture, from decoded to 8 bits; 0: not counted */
     double pageable_copy_bytes_per_s; /* from host memory that is not locked, while the host waits; 0: no limit     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
@@ -101,6 +104,11 @@ typedef struct {
 /* Returns the time of a call: its product, then its parts, each kernel with its launch; host_s = kernels * dispatch. A
  * call that has elements costs at least one kernel. */
 dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op);
+
+/* Host time of a kernel that no census counted, and of a collective: as the profile says, or, in a graph of the whole
+ * forward, a graph's kernel's. */
+double dit_cost_dispatch_seconds(const dit_cost_profile *profile);
+double dit_cost_collective_dispatch_seconds(const dit_cost_profile *profile);
 
 /* Sets the function that dit_kernels_cost() reports each call to: one for the process, NULL for none. `op` lives as
  * long as the call. */

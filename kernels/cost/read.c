@@ -175,6 +175,7 @@ static dit_status take_dtype(const dit_json *doc, const dit_accelerator *facts, 
     out->element_bytes = dit_accelerator_type_bytes((dit_accelerator_type)type);
     if (!out->element_bytes) return fail_dtype(dtype);
     out->peak_flops_per_s = facts->peak_flops_per_s[type];
+    out->fp32_flops_per_s = facts->peak_flops_per_s[DIT_ACCELERATOR_FP32];
     if (out->peak_flops_per_s > 0) return DIT_OK;
     return dit_error_hint(
         dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED, "%s does not compute with %s", out->name, dtype),
@@ -379,9 +380,14 @@ static dit_status find_beside(const dit_json *doc, const char *key, const char *
 /* Reads the census and the wrapper that the profile names, and what counted operators cost. */
 static dit_status read_counted(const dit_json *doc, dit_cost_profile *out)
 {
-    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "fused", &out->fused));
+    char rule[DIT_COST_PATH] = "";
+    DIT_TRY(find_beside(doc, "rule", "rules", ".json", rule));
+    if (*rule) DIT_TRY(dit_rule_read(rule, &out->rule));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "graph_launch_s", 0, 1, &out->graph_launch_s));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "graph_kernel_s", 0, 1, &out->graph_kernel_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "view_dispatch_s", 0, 1, &out->view_dispatch_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "norm_row_s", 0, 1, &out->norm_row_s));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "picture_element_s", 0, 1, &out->picture_element_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "pageable_copy_bytes_per_s", 1, 1e15,
                                      &out->pageable_copy_bytes_per_s));
     DIT_TRY(find_beside(doc, "wrapper", "wrappers", ".json", out->wrapper));
@@ -406,9 +412,12 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "attention_kernels",
                                        "census",
                                        "wrapper",
-                                       "fused",
+                                       "rule",
+                                       "graph_launch_s",
+                                       "graph_kernel_s",
                                        "view_dispatch_s",
                                        "norm_row_s",
+                                       "picture_element_s",
                                        "pageable_copy_bytes_per_s",
                                        "parts",
                                        "evidence",

@@ -102,7 +102,7 @@ static dit_cost_time exchange_time(const dit_wrapped *wrapped, const dit_cost_de
     double sent = elements * device->element_bytes * (wrapped->ulysses - 1) / wrapped->ulysses;
     if (wrapped->ulysses_links.ranks)
         time.device_s += dit_cost_exchange_of(&wrapped->ulysses_links, DIT_COST_ALL_TO_ALL, sent).seconds;
-    time.host_s += profile->collective_dispatch_s;
+    time.host_s += dit_cost_collective_dispatch_seconds(profile);
     return time;
 }
 
@@ -128,7 +128,7 @@ static void add_ring(const dit_wrapped *wrapped, const dit_cost_device *device, 
     int messages = cross->gathers ? 1 : wrapped->ring - 1;
     add(all, &ring, 1);
     add(all, &hop, wrapped->ring - 1);
-    all->host_s += messages * profile->collective_dispatch_s;
+    all->host_s += messages * dit_cost_collective_dispatch_seconds(profile);
     if (wrapped->ring_links.ranks)
         all->device_s +=
             fmax(0, dit_cost_exchange_of(&wrapped->ring_links, DIT_COST_ALL_GATHER, bytes).seconds - block_s);
@@ -151,7 +151,7 @@ dit_cost_time dit_wrapped_cross_time(const dit_wrapped *wrapped, const dit_cost_
     dit_cost_time one = dit_wrapper_time(&wrapped->of.cross, device, profile, DIT_WRAPPER_CALL, &size), all = {0};
     one.device_s += wrapped->ring * block_s;
     one.kernels += wrapped->ring;
-    one.host_s += wrapped->ring * profile->dispatch_s;
+    one.host_s += wrapped->ring * dit_cost_dispatch_seconds(profile);
     if (wrapped->ulysses > 1) add_exchanges(wrapped, device, profile, &size, &one);
     if (wrapped->ring > 1) add_ring(wrapped, device, profile, &size, block_s, &one);
     add(&all, &one, calls);

@@ -204,7 +204,8 @@ dit_cost_time dit_wrapper_time(const dit_wrapper *wrapper, const dit_cost_device
         time.device_s += row->calls * dit_cost_elementwise_seconds(device, bytes_of(row, device, size));
         time.kernels += row->calls;
     }
-    time.host_s = time.kernels * profile->dispatch_s + part->views * profile->view_dispatch_s;
+    double views_s = profile->rule.views_free ? 0 : part->views * profile->view_dispatch_s;
+    time.host_s = time.kernels * dit_cost_dispatch_seconds(profile) + views_s;
     time.last_s = time.device_s;
     return time;
 }

@@ -1,5 +1,5 @@
 /* Censuses: what the shipped files say of a model, what a small one costs, and files that are refused. */
-#include "kernels/cost/census.h"
+#include "kernels/cost/decode.h"
 
 #include "kernels/tests/cost_fixture.h"
 
@@ -85,7 +85,7 @@ static void a_compiler_makes_fewer_kernels_and_no_views(void **state)
     dit_census *census = hand(three);
     dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
     (void)state;
-    fused.fused = true;
+    fused.rule.chains = fused.rule.views_free = true;
     dit_census_time before = dit_census_half_time(census, &d, &fused, &call, DIT_CENSUS_BEFORE);
     assert_close(before.time.kernels, 2, 0);
     assert_close(before.time.device_s,
@@ -159,7 +159,7 @@ static void bad_files_are_refused(void **state)
         {"\"calls\":3", "\"calls\":0", DIT_ERR_JSON_VALUE},
         {"{\"S\":10,", "{\"Z\":10,", DIT_ERR_JSON_VALUE},
         {"{\"S\":10,", "{\"S\":1.5,", DIT_ERR_JSON_VALUE},
-        {"{\"S\":10,", "{\"S\":-1,", DIT_ERR_JSON_VALUE},
+        {"{\"S\":10,", "{\"S\":0,", DIT_ERR_JSON_VALUE},
         {"{\"fp32\":{\"S\":5}}", "{\"fp31\":{\"S\":5}}", DIT_ERR_JSON_VALUE},
         {"{\"fp32\":{\"S\":5}}", "{\"fp32\":5}", DIT_ERR_JSON_TYPE},
         {"\"rows\":{\"S\":1},\"n\"", "\"n\"", DIT_ERR_JSON_MISSING},
@@ -179,6 +179,18 @@ static void bad_files_are_refused(void **state)
 
 /* ---- the shipped files ------------------------------------------------------------------------------------------- */
 
+/* A text encoder's file has its name. */
+static int read_encoder(const char *folder, const char *name, dit_json *doc)
+{
+    dit_census *census;
+    assert_int_equal(cJSON_GetArraySize(dit_json_member(doc->root, "models")), 1);
+    dit_json_release(doc);
+    assert_ok(dit_census_read_named(folder, name, &census));
+    assert_non_null(census);
+    dit_census_free(census);
+    return 1;
+}
+
 /* Every file of every census is read for each of its models, for one batch row and, where it has them, for more. */
 static int read_every_model(const char *folder, const char *file)
 {
@@ -189,6 +201,7 @@ static int read_every_model(const char *folder, const char *file)
     snprintf(path, sizeof path, "%s/%s", folder, file);
     snprintf(class_name, sizeof class_name, "%.*s", (int)(strlen(file) - strlen(".json")), file);
     assert_ok(dit_json_read_file(path, &doc));
+    if (strcmp(dit_json_text_or(doc.root, "class", ""), class_name) != 0) return read_encoder(folder, class_name, &doc);
     cJSON_ArrayForEach(entry, dit_json_member(doc.root, "models"))
         cJSON_ArrayForEach(model, dit_json_member(entry, "models"))
     {
@@ -206,6 +219,124 @@ static int read_every_model(const char *folder, const char *file)
     }
     dit_json_release(&doc);
     return count;
+}
+
+/* The pipelines' VAEs, and what a decode of so many frames is at 480x832. */
+static double decode_kernels(const char *folder, const char *vae, bool tiling, int frames, double *device_s)
+{
+    char path[1024];
+    dit_json doc;
+    dit_census *census;
+    dit_cost_device d = round_device();
+    snprintf(path, sizeof path, "%s/workloads/vaes/%s.json", DITBENCH_SOURCE_DIR, vae);
+    assert_ok(dit_json_read_file(path, &doc));
+    assert_ok(dit_census_read(folder, dit_json_member(doc.root, "config"), false, &census));
+    dit_json_release(&doc);
+    assert_non_null(census);
+    assert_non_null(dit_census_get_schedule(census));
+    const dit_cost_decode decode = {.frames = frames, .height = 60, .width = 104, .tiling = tiling};
+    dit_census_time time = dit_cost_decode_time(census, &d, &counted, &decode);
+    dit_census_free(census);
+    *device_s = time.time.device_s;
+    return time.time.kernels;
+}
+
+static void a_decode_is_its_calls_and_its_blends(void **state)
+{
+    static const char folder[] = CENSUSES "/diffusers-0.33.1";
+    double five_s, seven_s, tiled_s;
+    (void)state;
+    double five = decode_kernels(folder, "wan2.1", false, 5, &five_s);
+    double six = decode_kernels(folder, "wan2.1", false, 6, &tiled_s);
+    double seven = decode_kernels(folder, "wan2.1", false, 7, &seven_s);
+    assert_close(seven - six, six - five, 1e-9); /* every later frame is alike */
+    assert_true(seven_s > five_s);
+    double untiled = decode_kernels(folder, "cogvideox-5b", false, 5, &five_s);
+    double tiled = decode_kernels(folder, "cogvideox-5b", true, 5, &tiled_s);
+    assert_true(tiled_s > 1.2 * five_s); /* tiles overlap */
+    /* 60 rows are three tiles each 25 apart, 104 columns three each 36 apart; the last columns are no wider than 32 */
+    double blends = 4 * (40 * 2 * 3 + 72 * 2 * 3), joins = 9 + 2;
+    assert_close(tiled, 9 * (untiled - 1) + 1 + blends + joins, 1e-9);
+    assert_true(decode_kernels(folder, "hunyuanvideo", true, 9, &tiled_s) >
+                3 * decode_kernels(folder, "hunyuanvideo", false, 5, &five_s));
+    assert_true(decode_kernels(folder, "flux", false, 1, &five_s) > 100);
+}
+
+static void a_text_encoder_is_as_many_layers_as_it_has(void **state)
+{
+    static const char folder[] = CENSUSES "/diffusers-0.33.1";
+    dit_cost_device d = round_device();
+    dit_census *census;
+    (void)state;
+    assert_ok(dit_census_read_named(folder, "t5-xxl", &census));
+    const dit_census_size size = {.batch = 1, .text = 512}, half = {.batch = 1, .text = 256};
+    dit_census_time layer = dit_census_part_time(census, &d, &counted, "layers 1", &size);
+    dit_census_time all = dit_census_forward_time(census, &d, &counted, &size);
+    assert_true(layer.time.kernels >= 40);
+    assert_true(all.time.kernels > 24 * layer.time.kernels && all.time.kernels < 26 * layer.time.kernels);
+    assert_true(all.time.device_s > dit_census_forward_time(census, &d, &counted, &half).time.device_s);
+    dit_census_free(census);
+    assert_ok(dit_census_read_named(folder, "nobody", &census));
+    assert_null(census);
+}
+
+static void half_precision_keeps_a_product_in_full(void **state)
+{
+    dit_cost_device d = round_device();
+    const dit_census_size size = {.batch = 1, .text = 512};
+    dit_census *census;
+    (void)state;
+    assert_ok(dit_census_read_named(CENSUSES "/diffusers-0.30.3", "t5-xxl", &census)); /* T5 keeps its wo in fp32 */
+    dit_census_time unknown = dit_census_forward_time(census, &d, &counted, &size);
+    d.fp32_flops_per_s = 5e12; /* a twentieth */
+    dit_census_time slow = dit_census_forward_time(census, &d, &counted, &size);
+    double wo_s = dit_cost_gemm_seconds(&d, 512, 4096, 10240);
+    assert_close(slow.time.device_s - unknown.time.device_s, 24 * 19 * wo_s, 1e-6);
+    dit_census_free(census);
+}
+
+static void a_graph_is_one_launch(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_cost_profile graph = counted;
+    dit_census *census = hand(three);
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    (void)state;
+    graph.rule.launches = DIT_RULE_HALF, graph.rule.views_free = true;
+    graph.graph_launch_s = 1e-4, graph.graph_kernel_s = 1e-7;
+    dit_census_time half = dit_census_half_time(census, &d, &graph, &call, DIT_CENSUS_BEFORE);
+    assert_close(half.time.host_s, 1e-4 + 5 * 1e-7, 1e-12);
+    graph.rule.launches = DIT_RULE_FORWARD;
+    half = dit_census_half_time(census, &d, &graph, &call, DIT_CENSUS_BEFORE);
+    assert_close(half.time.host_s, 5 * 1e-7, 1e-12); /* launched with its begin */
+    assert_close(dit_cost_dispatch_seconds(&graph), 1e-7, 0);
+    assert_close(dit_cost_collective_dispatch_seconds(&graph), 1e-7, 0);
+    call.piece = DIT_CENSUS_BEGIN;
+    half = dit_census_half_time(census, &d, &graph, &call, DIT_CENSUS_BEFORE);
+    assert_true(half.waits);
+    assert_close(half.time.host_s, 2 * 1e-5, 1e-12); /* what waits is in no graph */
+    dit_census_free(census);
+}
+
+static void every_rule_is_read(void **state)
+{
+    static const struct {
+        const char *name;
+        dit_rule rule;
+    } rules[] = {{"inductor", {true, true, DIT_RULE_OPERATOR}},
+                 {"cuda-graphs", {false, true, DIT_RULE_FORWARD}},
+                 {"inductor-cuda-graphs", {true, true, DIT_RULE_HALF}}};
+    char path[512];
+    dit_rule rule;
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        snprintf(path, sizeof path, "%s/rules/%s.json", PROFILES, rules[i].name);
+        assert_ok(dit_rule_read(path, &rule));
+        assert_int_equal(rule.launches, rules[i].rule.launches);
+        assert_true(rule.chains == rules[i].rule.chains && rule.views_free == rules[i].rule.views_free);
+    }
+    assert_int_equal(dit_rule_read(PROFILES "/pytorch-eager.json", &rule), DIT_ERR_JSON_UNKNOWN_KEY);
+    assert_int_equal(dit_rule_read(PROFILES "/rules/none.json", &rule), DIT_ERR_IO);
 }
 
 static void every_shipped_census_is_read(void **state)
@@ -237,6 +368,11 @@ int main(void)
         cmocka_unit_test(a_census_is_found_by_config_and_batch),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(every_shipped_census_is_read),
+        cmocka_unit_test(a_decode_is_its_calls_and_its_blends),
+        cmocka_unit_test(a_text_encoder_is_as_many_layers_as_it_has),
+        cmocka_unit_test(half_precision_keeps_a_product_in_full),
+        cmocka_unit_test(a_graph_is_one_launch),
+        cmocka_unit_test(every_rule_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

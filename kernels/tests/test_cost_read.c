@@ -136,7 +136,8 @@ static void a_profile_finds_its_census_beside_it_or_by_its_path(void **state)
     dit_cost_profile profile = profile_named("pytorch-eager-2025");
     (void)state;
     assert_string_equal(profile.census, PROFILES "/census/diffusers-0.33.1");
-    assert_false(profile.fused);
+    assert_false(profile.rule.chains);
+    assert_true(profile_named("torch-compile-2024").rule.chains);
     assert_true(profile.view_dispatch_s > 0 && profile.view_dispatch_s < profile.dispatch_s);
     assert_int_equal(read_profile_changed("\"name\"", "\"name\"", &profile), DIT_ERR_NOT_FOUND);
     assert_ok(read_profile_changed("\"diffusers-0.33.1\"", "\"" PROFILES "/census/diffusers-0.33.1\"", &profile));
@@ -161,6 +162,29 @@ static void a_profile_finds_its_wrapper_as_it_does_its_census(void **state)
     assert_string_equal(profile_named("pytorch-eager").wrapper, "");
 }
 
+/* But those that extend another, which the suite merges first. */
+static void every_shipped_profile_is_read(void **state)
+{
+    DIR *folder = opendir(PROFILES);
+    int count = 0;
+    (void)state;
+    assert_non_null(folder);
+    for (struct dirent *one; (one = readdir(folder));) {
+        char path[512], *text, *ending = strstr(one->d_name, ".json");
+        dit_cost_profile profile;
+        if (!ending) continue;
+        snprintf(path, sizeof path, "%s/%s", PROFILES, one->d_name);
+        text = test_file_read(path, NULL);
+        bool extends = strstr(text, "\"extends\"") != NULL;
+        free(text);
+        if (extends) continue;
+        assert_ok(dit_cost_profile_read(path, &profile));
+        count++;
+    }
+    closedir(folder);
+    assert_in_range(count, 5, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_profile_must_say_every_part),
         cmocka_unit_test(a_profile_finds_its_census_beside_it_or_by_its_path),
         cmocka_unit_test(a_profile_finds_its_wrapper_as_it_does_its_census),
+        cmocka_unit_test(every_shipped_profile_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@ enum { FACTS = sizeof facts / sizeof *facts };
 static dit_status copy_facts(const dit_json *file, cJSON *entry)
 {
     dit_json_writer w = {0};
-    static const char *const keys[] = {"schema",   "name",         "title", "layers", "width", "heads",
-                                       "head_dim", "feed_forward", "gated", "source", NULL};
+    static const char *const keys[] = {"schema",   "name",         "title", "layers", "width",  "heads",
+                                       "head_dim", "feed_forward", "gated", "config", "source", NULL};
     bool gated = false;
     DIT_TRY(suite_only_keys(file, file->root, "", keys));
     for (int i = 0; i < FACTS; i++) {

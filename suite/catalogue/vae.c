@@ -7,13 +7,15 @@
 
 static dit_status read_vae(suite_vae *vae)
 {
-    static const char *const keys[] = {"schema", "name", "title", "config", "source", NULL};
+    static const char *const keys[] = {"schema", "name", "title", "built", "config", "source", NULL};
     const dit_json *doc = &vae->source;
     const cJSON *source;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_schema(doc, "ditbench.vae/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &vae->name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &vae->title));
+    vae->built = true;
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "built", &vae->built));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "source", &source));
     return dit_json_require_object(doc, doc->root, "", "config", &vae->config);
 }

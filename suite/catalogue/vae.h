@@ -4,11 +4,14 @@
 
 #include "base/json.h"
 
+#include <stdbool.h>
+
 /* A file of workloads/vaes: the full-size config of a published autoencoder. Pointers lie inside `source`. */
 typedef struct {
     dit_json source;
     const char *name, *title;
     const cJSON *config;
+    bool built; /* the engine can decode with it; else a census may say what its decode takes */
 } suite_vae;
 
 /* Loads workloads/vaes/NAME.json. Errors as suite_model_load. release accepts a zeroed one. */

@@ -223,7 +223,7 @@ static dit_status take_model(request_builder *b, const char *name)
     DIT_TRY(copy_config(b->model.scheduler, &b->scheduler));
     if (!b->model.vae) return DIT_OK;
     DIT_TRY(suite_vae_load(b->model.vae, &vae));
-    dit_status st = copy_config(vae.config, &b->vae);
+    dit_status st = vae.built ? copy_config(vae.config, &b->vae) : DIT_OK;
     suite_vae_release(&vae);
     return st;
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -111,6 +112,22 @@ dit_status suite_profile_load(const char *name, suite_profile *out)
                   out->evidence);
     }
     dit_json_release(&doc);
+    return st;
+}
+
+dit_status suite_profile_decodes(const char *name, const suite_vae *vae, bool *out)
+{
+    const char *class_name = dit_json_text_or(vae->config, "_class_name", "");
+    dit_json profile = {0};
+    char path[SUITE_PATH];
+    *out = vae->built;
+    if (*out || !name) return DIT_OK;
+    DIT_TRY(suite_profile_read(name, &profile));
+    const char *census = dit_json_text_or(profile.root, "census", NULL);
+    dit_status st = DIT_OK;
+    if (census) st = suite_path(path, "%s/profiles/census/%s/%s.json", suite_workloads_folder(), census, class_name);
+    if (census && st == DIT_OK) *out = access(path, R_OK) == 0;
+    dit_json_release(&profile);
     return st;
 }
 

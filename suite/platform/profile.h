@@ -6,6 +6,7 @@
 
 #include "base/habits.h"
 #include "base/json.h"
+#include "suite/catalogue/vae.h"
 
 /* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
  * says who, or why not. The habits decide which messages a pipeline sends; a session tells of those that do. */
@@ -22,6 +23,10 @@ dit_status suite_profile_read(const char *name, dit_json *out);
 /* Loads workloads/profiles/NAME.json, or the file of that name that a calibration left on this machine.
  * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
 dit_status suite_profile_load(const char *name, suite_profile *out);
+
+/* Whether a simulation with the profile (NULL: of no profile) has the VAE's decode: the engine is built for it, or the
+ * profile's census has it. Errors: as suite_profile_read. */
+dit_status suite_profile_decodes(const char *name, const suite_vae *vae, bool *out);
 
 /* Write and read the member NAME of "profiles" in a session's first line (results/schema/journal.schema.json). Errors
  * of reading: DIT_ERR_NOT_FOUND when the line does not describe that profile. */

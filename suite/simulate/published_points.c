@@ -4,7 +4,10 @@
 #include "base/json_writer.h"
 #include "base/label.h"
 #include "suite/catalogue/model.h"
+#include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/catalogue/vae.h"
+#include "suite/platform/profile.h"
 #include "suite/text.h"
 #include "suite/workload/load.h"
 #include "suite/workload/programs/program.h"
@@ -438,8 +441,23 @@ static dit_status make_cases(bool video, suite_point *out)
 
 /* ---- understanding ----------------------------------------------------------------------------------------------- */
 
-/* Whether the model makes clips, can be run at all, and has a VAE; the rest of its file is read again by the expansion.
- */
+/* Says so where the printed time has a decode and the prediction will not. */
+static dit_status look_at_decode(suite_point *out)
+{
+    suite_model model;
+    suite_vae vae = {0};
+    bool decodes = false;
+    if (!is_latency(out) || strcmp(out->habits.scope, "pipeline") != 0) return DIT_OK;
+    DIT_TRY(suite_model_load(out->model, &model));
+    dit_status st = model.vae ? suite_vae_load(model.vae, &vae) : DIT_OK;
+    if (st == DIT_OK && model.vae) st = suite_profile_decodes(out->profile, &vae, &decodes);
+    out->no_decode = !decodes;
+    suite_vae_release(&vae);
+    suite_model_release(&model);
+    return st;
+}
+
+/* Whether the model makes clips, and can be run at all; the rest of its file is read again by the expansion. */
 static dit_status look_at_model(suite_point *out, bool *video, bool *built)
 {
     suite_model model;
@@ -447,7 +465,6 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     *video = model.video;
     *built = model.config && model.scheduler;
     out->is_joint = strcmp(dit_json_text_or(model.text, "injection", ""), "joint") == 0;
-    out->no_decode = !model.vae && is_latency(out) && strcmp(out->habits.scope, "pipeline") == 0;
     suite_model_release(&model);
     return DIT_OK;
 }
@@ -488,6 +505,7 @@ dit_status suite_point_understand(const suite_published_names *names, const suit
     if (!check_size(published, video, out) || !check_platform(names, published, out) ||
         !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
         return DIT_OK;
+    DIT_TRY(look_at_decode(out));
     return finish(video, out);
 }
 

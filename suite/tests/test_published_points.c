@@ -9,15 +9,20 @@
 static suite_published one_file;
 
 /* A point of these members beside its machine, metric and unit; overwrites the one before. */
-static suite_point understood(const char *members)
+static suite_point understood_by(const char *profile, const char *members)
 {
     suite_point point;
     char text[2048];
     suite_published_release(&one_file);
     snprintf(text, sizeof text, "[{%s}]", members);
     if (parse(text, &one_file) != DIT_OK) fail_msg("%s: %s", text, dit_error_last()->message);
-    assert_int_equal(suite_point_understand(&names, &one_file.points[0], NULL, &point), DIT_OK);
+    assert_int_equal(suite_point_understand(&names, &one_file.points[0], profile, &point), DIT_OK);
     return point;
+}
+
+static suite_point understood(const char *members)
+{
+    return understood_by(NULL, members);
 }
 
 static void every_reason_is_found(void **state)
@@ -259,7 +264,7 @@ static void a_batch_is_one_case(void **state)
     suite_point_release(&point);
 }
 
-/* The VAE of HunyuanVideo is not built, FLUX's is. */
+/* The VAE of HunyuanVideo is not built, and no census of this profile has it; FLUX's is. */
 static void a_decode_that_is_left_out_is_said(void **state)
 {
     suite_point_result result;
@@ -272,6 +277,11 @@ static void a_decode_that_is_left_out_is_said(void **state)
     suite_point_release(&point);
     point = understood(FLUX ",\"gpus\":4,\"method\":\"ulysses-4\",\"value\":2");
     assert_false(point.no_decode);
+    suite_point_release(&point);
+    point = understood_by("pytorch-eager-2025",
+                          "\"model\":\"HunyuanVideo\",\"resolution\":\"1280x720\",\"steps\":50,\"frames\":129," SAYS
+                          ",\"gpus\":8,\"method\":\"ulysses-8\",\"value\":2");
+    assert_false(point.no_decode); /* its census has the decode */
     suite_point_release(&point);
 }
 

@@ -163,7 +163,10 @@ static void put_pipeline(dit_json_writer *w, const suite_workload *workload, con
 {
     if (strcmp(workload->matrix->scope, "denoise") == 0) return;
     dit_json_put_reference(w, document, "text_encoders", cell->model->text_encoders);
-    if (cell->vae) suite_cell_put_vae(w, cell, document);
+    if (!cell->vae) return;
+    bool decodes = false;
+    dit_json_put_status(w, suite_profile_decodes(cell->software ? cell->profile : NULL, cell->vae, &decodes));
+    if (decodes) suite_cell_put_vae(w, cell, document);
 }
 
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)

@@ -16,6 +16,8 @@ static dit_status resolve(suite_cell *cell)
     if (cell->simulated)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and nothing simulates program %s", cell->platform->name,
                         cell->program->name);
+    if (cell->vae && !cell->vae->built)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: %s", cell->model->name, cell->vae->title);
     if (!cell->vae) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);
     DIT_TRY(suite_cell_resolve_size(cell));
     return suite_cell_resolve_mesh(cell);
