@@ -241,8 +241,7 @@ static dit_status describe_evidence(const dit_json *doc, report_case *kase)
 /* What a made-up engine says is no result of anybody's; a case in which one process is made up is made up. */
 static dit_status take_fake(const dit_json *doc, report_case *kase)
 {
-    const char *testing = getenv("DITBENCH_HARNESS_TEST");
-    if (testing && strcmp(testing, "1") == 0) return set_text(&kase->evidence, DIT_EVIDENCE_FAKE);
+    if (report_takes_fake()) return set_text(&kase->evidence, DIT_EVIDENCE_FAKE);
     return dit_json_fail(doc, "/record/evidence", DIT_ERR_INTEGRITY,
                          "the fake engine made these numbers up: they are never drawn, compared or judged, except by "
                          "tests of the harness (DITBENCH_HARNESS_TEST=1)");

@@ -146,6 +146,12 @@ bool report_case_is_simulated(const report_case *kase)
     return strcmp(kase->evidence, "simulated") == 0;
 }
 
+bool report_takes_fake(void)
+{
+    const char *testing = getenv("DITBENCH_HARNESS_TEST");
+    return testing && strcmp(testing, "1") == 0;
+}
+
 bool report_case_is_fake(const report_case *kase)
 {
     return strcmp(kase->evidence, DIT_EVIDENCE_FAKE) == 0;

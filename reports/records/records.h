@@ -121,6 +121,8 @@ dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char 
 
 bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);
+/* True where made-up numbers are taken, for tests of the harness: DITBENCH_HARNESS_TEST is 1. */
+bool report_takes_fake(void);
 /* True if the fake engine made the numbers up; such a case is in a table only where the harness itself is tested. */
 bool report_case_is_fake(const report_case *kase);
 /* True if the case is an oracle, with which an approximate method is compared, and which is no method itself. Tables

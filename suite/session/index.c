@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/log.h"
-#include "reports/records/metrics.h"
+#include "reports/records/records.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
 #include "suite/session/history.h"
@@ -522,8 +522,8 @@ dit_status suite_index_sessions(suite_index *index, suite_index_visit visit, voi
 static const char values_query[] =
     "SELECT r.case_id, c.label, c.tags, r.context, r.simulated, s.name, s.started, s.commit_id, s.version, r.%s"
     " FROM results r JOIN sessions s ON s.name = r.session JOIN cases c ON c.case_id = r.case_id"
-    " WHERE r.superseded = 0 AND r.status = 'ok' AND r.%s IS NOT NULL AND s.started >= ?"
-    " AND s.evidence IS NOT '" DIT_EVIDENCE_FAKE "'" /* nobody's numbers make a history */
+    " WHERE r.superseded = 0 AND r.status = 'ok' AND r.%s IS NOT NULL AND s.started >= ?1"
+    " AND (?2 OR s.evidence IS NOT '" DIT_EVIDENCE_FAKE "')" /* nobody's numbers make a history */
     " ORDER BY r.case_id, r.context, s.started, s.name, r.process";
 
 dit_status suite_index_values(suite_index *index, report_metric metric, const char *since,
@@ -535,6 +535,7 @@ dit_status suite_index_values(suite_index *index, report_metric metric, const ch
     snprintf(sql, sizeof sql, values_query, column, column);
     DIT_TRY(prepare(index, sql, &query));
     bind_text(query, 1, since ? since : "");
+    sqlite3_bind_int(query, 2, report_takes_fake());
     int code;
     dit_status st = DIT_OK;
     while (st == DIT_OK && (code = sqlite3_step(query)) == SQLITE_ROW) {

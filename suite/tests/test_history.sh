@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ditbench history over synthetic sessions: the shift is found at its commit, an accepted one begins a new level, and a
 # hundred thousand records are read in seconds.
-# shellcheck disable=SC2181,SC2317 # functions run through ok()
+# shellcheck disable=SC2015,SC2181,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 cd "$work" || exit 1
@@ -82,8 +82,40 @@ ok "a name in the annotations that is too long is refused, not cut" too_long
 sessions once 40 5 5 39 5
 ok "a time that sticks out once is suspect" judge "z['verdict'] == 'suspect'"
 ok "which is undecided" exits 5 "$ditbench" history --check
-tells_how() { "$ditbench" history >out 2>err; grep -qx "run again: synthetic" out && grep -q "^then: *ditbench history --check" out; }
+tells_how() { "$ditbench" history >out 2>err; grep -qx "run again: ditbench synthetic" out && grep -q "^then: *ditbench history --check" out; }
 ok "and the command that confirms it is told" tells_how
+
+# Ten nights of an engine that is told how long it takes, and one that is slow; the second run says whether it stays so.
+nights() { # TIME OF THE SECOND RUN
+    local night
+    export DITBENCH_HARNESS_TEST=1 DITBENCH_RESULTS=$work/nights
+    rm -rf "$DITBENCH_RESULTS"
+    for night in 1 2 3 4 5 6 7 8 9 10 11; do
+        DITBENCH_FAKE="{\"mean_s\": $([ "$night" = 11 ] && echo 1.3 || echo 1), \"between\": 0.002}" \
+            "$ditbench" run "$work/tiny.json" -q --engine "$fake_engine" --filter 'world_size == 1' --output "$DITBENCH_RESULTS/n$night" >/dev/null 2>err || { cat err; return 1; }
+    done
+    exits 5 "$ditbench" history --check >out 2>err || { cat out err; return 1; }
+    grep -q 'run again: ditbench run .*tiny.json' out && ! grep -q 'n11$' out || { cat out; return 1; }
+    DITBENCH_FAKE="{\"mean_s\": $1, \"between\": 0.002}" "$ditbench" history --check --confirm >out 2>err
+}
+confirms() {
+    local code
+    (nights 1.3)
+    code=$?
+    [ "$code" -eq 1 ] && grep -q 'running again what made session n11' err && grep -q 'worse' out && ! grep -q 'run again' out || { cat out err; return 1; }
+}
+clears() { (nights 1) && ! grep -q 'worse\|run again' out || { cat out err; return 1; }; }
+write_workload "$work/tiny.json" 1
+ok "--confirm runs a suspect again, and it is worse: 1" confirms
+ok "--confirm runs a suspect again, and it was chance: 0" clears
+other_build() {
+    (
+        export DITBENCH_HARNESS_TEST=1
+        sessions once 40 5 5 39 5
+        exits 4 "$ditbench" history --confirm 2>err && grep -q 'ran on other hardware\|is of another build' err
+    ) || { cat err; return 1; }
+}
+ok "a suspect of another machine or build is not run again: 4" other_build
 
 within() { # SECONDS COMMAND...: sanitizers and a busy machine get more
     local most=$1 began=$SECONDS

@@ -3,10 +3,10 @@
 #include "base/log.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
-#include "suite/session/history.h"
 #include "suite/session/index.h"
 #include "suite/session/pages.h"
 #include "suite/session/session.h"
+#include "suite/trend/confirm.h"
 #include "suite/trend/trend_print.h"
 #include "suite/verbs/verbs.h"
 
@@ -19,7 +19,8 @@ static const char purpose[] =
     "the\n"
     "newest value sticks out of those before it. A time that sticks out once is suspect: run that commit again, as "
     "the\n"
-    "last lines say; the next session makes it worse or better when it agrees. Numbers that repeat to the last digit\n"
+    "last lines say, or let --confirm do it; the next session makes it worse or better when it agrees. Numbers that "
+    "repeat to the last digit\n"
     "need no second session. Series are kept apart by hardware, simulated ones by software and calibration.\n"
     "CASE is the beginning of a case id or a label, and shows every session. What people know is kept in a file of\n"
     "JSON lines, in git: --accept COMMIT begins a new level there, --remark COMMIT is shown beside it, and\n"
@@ -37,7 +38,7 @@ typedef struct {
     suite_annotations annotations;
     suite_trends trends;
     const char *metric, *since, *file, *accept, *remark, *mark_release, *note, *author;
-    bool check, page;
+    bool check, page, confirm;
     double margin_percent;
 } history_call;
 
@@ -156,12 +157,6 @@ static dit_status write_page(const history_call *call, const char *root)
     return DIT_OK;
 }
 
-/* Words after which the place of a session stands; a second session needs another place. */
-static bool is_output(const char *word)
-{
-    return strcmp(word, "--output") == 0 || strcmp(word, "-o") == 0;
-}
-
 static void print_word(const char *word)
 {
     bool plain = word[0] && !strpbrk(word, " \t\n'\"\\$&;()<>|*?`#~!{}[]");
@@ -176,21 +171,13 @@ static void print_word(const char *word)
 /* Prints the command that made a session, but for its place: what confirms a suspect, or clears it. */
 static dit_status print_again(const char *name)
 {
-    suite_session session;
-    suite_history history = {0};
-    DIT_TRY(suite_session_find(name, &session));
-    DIT_TRY(suite_history_load(session.journal, &history));
-    const cJSON *words = dit_json_member(history.session, "cmdline");
-    if (cJSON_GetArraySize(words)) printf("run again:");
-    for (const cJSON *word = words ? words->child : NULL; word; word = word->next) {
-        if (!cJSON_IsString(word) || strncmp(word->valuestring, "--output=", 9) == 0) continue;
-        if (is_output(word->valuestring) && word->next)
-            word = word->next;
-        else
-            print_word(word->valuestring);
-    }
-    if (cJSON_GetArraySize(words)) printf("\n");
-    suite_history_release(&history);
+    cJSON *words = NULL;
+    const cJSON *word;
+    DIT_TRY(suite_confirm_words(name, &words));
+    if (words) printf("run again: ditbench");
+    cJSON_ArrayForEach(word, words) print_word(word->valuestring);
+    if (words) printf("\n");
+    cJSON_Delete(words);
     return DIT_OK;
 }
 
@@ -199,20 +186,41 @@ static const char *newest_session(const report_trend *trend)
     return trend->points[trend->point_count - 1].session;
 }
 
-/* A suspect needs a second session: each that made one is named once. */
+/* A session that made a suspect is named once, however many cases of it are. */
+static bool is_first_suspect(const suite_trends *trends, int index)
+{
+    bool first = trends->rows[index].verdict == REPORT_TREND_SUSPECT;
+    for (int i = 0; i < index && first; i++)
+        first = trends->rows[i].verdict != REPORT_TREND_SUSPECT ||
+                strcmp(newest_session(&trends->rows[i]), newest_session(&trends->rows[index])) != 0;
+    return first;
+}
+
+/* A suspect needs a second session. */
 static dit_status print_reruns(const suite_trends *trends)
 {
     int suspects = 0;
     for (int i = 0; i < trends->count; i++) {
-        bool told = trends->rows[i].verdict != REPORT_TREND_SUSPECT;
-        if (told) continue;
-        for (int k = 0; k < i && !told; k++)
-            told = trends->rows[k].verdict == REPORT_TREND_SUSPECT &&
-                   strcmp(newest_session(&trends->rows[k]), newest_session(&trends->rows[i])) == 0;
-        if (!told) DIT_TRY(print_again(newest_session(&trends->rows[i])));
+        if (!is_first_suspect(trends, i)) continue;
+        DIT_TRY(print_again(newest_session(&trends->rows[i])));
         suspects++;
     }
     if (suspects) printf("then:      ditbench history --check\n");
+    return DIT_OK;
+}
+
+/* Runs again what made suspects, once. *runs: how many sessions that were. */
+static dit_status confirm(const suite_trends *trends, int *runs)
+{
+    int code = 0;
+    *runs = 0;
+    for (int i = 0; i < trends->count; i++) {
+        if (!is_first_suspect(trends, i)) continue;
+        DIT_TRY(suite_confirm_run(newest_session(&trends->rows[i]), &code));
+        if (code > 128) return DIT_FAIL(DIT_ERR_INTERRUPTED, "the second run was stopped");
+        if (code) dit_log_warning("the second run ended with %d", code);
+        ++*runs;
+    }
     return DIT_OK;
 }
 
@@ -233,20 +241,28 @@ static dit_status answer(const history_call *call, const char *root)
     return print_reruns(&call->trends);
 }
 
+static dit_status read_again(history_call *call, const char *root)
+{
+    suite_trends_release(&call->trends);
+    call->params.without_changes = false;
+    return read_trends(call, root);
+}
+
 static dit_status history(history_call *call, int *code)
 {
     char root[SUITE_PATH], since[32];
+    int runs = 0;
     DIT_TRY(read_words(call, since));
     DIT_TRY(suite_session_root(root));
     DIT_TRY(read_trends(call, root));
     if (call->accept || call->remark || call->mark_release) {
         DIT_TRY(annotate(call));
         suite_annotations_release(&call->annotations);
-        suite_trends_release(&call->trends);
-        call->params.without_changes = false;
         DIT_TRY(suite_annotations_read(call->file, &call->annotations));
-        DIT_TRY(read_trends(call, root));
+        DIT_TRY(read_again(call, root));
     }
+    if (call->confirm) DIT_TRY(confirm(&call->trends, &runs));
+    if (runs) DIT_TRY(read_again(call, root));
     *code = exit_code(call);
     return answer(call, root);
 }
@@ -262,6 +278,8 @@ int suite_verb_history(int argc, char **argv)
         {"release", 0, SUITE_OPTION_STRING, "COMMIT", "what creep is held against (the newest that is marked)",
          &call.params.release, 0, 0},
         {"check", 0, SUITE_OPTION_FLAG, NULL, "exit 1 where something is worse, 5 where it is suspect", &call.check, 0,
+         0},
+        {"confirm", 0, SUITE_OPTION_FLAG, NULL, "run again, once, what made suspects, and judge anew", &call.confirm, 0,
          0},
         {"page", 0, SUITE_OPTION_FLAG, NULL, "write history.html beside the sessions, or to --output FILE", &call.page,
          0, 0},
