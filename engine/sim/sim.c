@@ -406,7 +406,8 @@ void dit_sim_synchronise(dit_sim *sim)
 
 bool dit_sim_issue(dit_sim *sim)
 {
-    dit_cost_clock_dispatch(&sim->timeline, dit_cost_collective_dispatch_seconds(&sim->profile), 0);
+    int calls = sim->census.attention && sim->census.calls > 1 ? sim->census.calls : 1; /* each sends its own rows */
+    dit_cost_clock_dispatch(&sim->timeline, calls * dit_cost_collective_dispatch_seconds(&sim->profile), 0);
     sim->left_s = 0;
     return sim->profile.kernels_before_messages > 0 && sim->timeline.host_s < sim->timeline.device_s;
 }

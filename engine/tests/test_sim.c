@@ -539,6 +539,41 @@ static void a_model_that_no_census_has_is_charged_by_parts(void **state)
     close_rank(sim);
 }
 
+/* Wan's pipeline calls its model once for each branch of guidance, so that its host issues everything twice. */
+static void two_forwards_issue_their_messages_each(void **state)
+{
+    static const dit_piece block = {
+        .kind = DIT_PIECE_BLOCK, .batch = 2, .branches = 2, .image_rows = 1024, .text_rows = 512, .frames = 4};
+    char text[2048];
+    dit_json doc;
+    dit_sim *sim;
+    (void)state;
+    clock_s = 0;
+    snprintf(text, sizeof text,
+             "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
+             "\"profile\":\"%s/workloads/profiles/pytorch-eager-2025.json\",\"element\":\"fp16\",%s},"
+             "\"model\":{\"config\":{\"_class_name\":\"WanTransformer3DModel\",\"added_kv_proj_dim\":null,"
+             "\"attention_head_dim\":128,\"cross_attn_norm\":true,\"eps\":1e-06,\"ffn_dim\":8960,\"freq_dim\":256,"
+             "\"image_dim\":null,\"in_channels\":16,\"num_attention_heads\":12,\"num_layers\":30,\"out_channels\":16,"
+             "\"patch_size\":[1,2,2],\"qk_norm\":\"rms_norm_across_heads\",\"rope_max_seq_len\":1024,\"text_dim\":4096"
+             "}},\"parallel\":{\"ulysses_degree\":2}}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, nvlink);
+    assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
+    assert_ok(dit_sim_create(&grid, &sim));
+    assert_ok(dit_sim_read(sim, &doc, 2));
+    dit_json_release(&doc);
+    dit_guest guest = dit_sim_guest(sim);
+    dit_guest_at_piece(&guest, &block);
+    double host_s = dit_sim_host_now(sim);
+    (void)dit_sim_issue(sim);
+    double one_s = dit_sim_host_now(sim) - host_s; /* of neither attention */
+    dit_guest_at_attention(&guest, true);
+    host_s = dit_sim_host_now(sim);
+    (void)dit_sim_issue(sim);
+    assert_near(dit_sim_host_now(sim) - host_s, 2 * one_s, 1e-12);
+    close_rank(sim);
+}
+
 static void call_copy(const dit_guest *guest)
 {
     guest->kernels->copy(NULL, &(dit_copy_args){.n0 = 1, .n1 = 4096, .n2 = 1, .inner = 3072});
@@ -570,6 +605,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_around_shared_attention_makes_its_own_copies),
+        cmocka_unit_test(two_forwards_issue_their_messages_each),
         cmocka_unit_test(messages_cost_their_issue_the_librarys_latency_and_the_links),
         cmocka_unit_test(bytes_on_the_links_are_the_simulations),
         cmocka_unit_test(a_counted_piece_is_charged_once_and_its_operators_are_not),

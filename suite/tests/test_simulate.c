@@ -135,6 +135,19 @@ static void software_that_is_counted_takes_what_its_host_dispatches(void **state
     assert_int_equal(counted.sent_bytes, eager.sent_bytes);
 }
 
+/* xDiT gathers the keys of a ring at once and merges in fp32, and cuts the text over the ring, too: more time for the
+ * same bytes. The clip's blocks are larger than a message of SMPI may be. */
+static void a_librarys_ring_is_gathered_whatever_its_size(void **state)
+{
+    static const char model[] = "{\"name\": \"wan2.1-t2v-1.3b\", \"as\": \"two\", \"override\": {\"num_layers\": 2}}";
+    static const char clip[] = "\"ring_degree\": 8, \"num_frames\": 81, \"num_images\": 24";
+    (void)state;
+    suite_simulated parts = simulate_model(model, clip, "8xh100-sxm", "pytorch-eager", false);
+    suite_simulated counted = simulate_model(model, clip, "8xh100-sxm", "pytorch-eager-2025", false);
+    assert_true(counted.seconds > 1.2 * parts.seconds && counted.seconds < 3 * parts.seconds);
+    assert_int_equal(counted.sent_bytes, parts.sent_bytes);
+}
+
 /* Reads the profile that a simulation on the platform is given. */
 static dit_cost_profile prepared(const char *platform, const char *profile)
 {
@@ -200,6 +213,7 @@ int main(void)
         cmocka_unit_test(blocks_and_hops_that_repeat_need_no_replay),
         cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
         cmocka_unit_test(software_that_is_counted_takes_what_its_host_dispatches),
+        cmocka_unit_test(a_librarys_ring_is_gathered_whatever_its_size),
         cmocka_unit_test(a_platform_says_how_fast_its_host_is_and_copies),
         cmocka_unit_test(only_own_software_fills_stores_anew),
         cmocka_unit_test(cross_attention_may_be_left_whole),
