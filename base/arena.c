@@ -153,7 +153,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
     if (bytes < 0 || bytes > INT64_MAX / 2)
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
     bytes = rounded_up(bytes, ALIGNMENT);
-    if (ledger->limit && ledger->total_used + counted > ledger->limit)
+    if (ledger->limit && (counted > ledger->limit || ledger->total_used > ledger->limit - counted))
         return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "class %s asks for %lld bytes, but %lld of %lld are in use",
                                        dit_memory_class_name(arena->klass), (long long)counted,
                                        (long long)ledger->total_used, (long long)ledger->limit),

@@ -95,7 +95,7 @@ void html_put_agreement(const report_page *page, dit_buffer *out)
                                           {"median error", true, false},       {"90th percentile", true, false},
                                           {"pairs in order", true, false},     {"a tenth apart", true, false},
                                           {"out of memory, too", true, false}, {"wrongly out of memory", true, false}};
-    html_table table = {.out = out, .columns = columns, .count = 8};
+    html_table table = {.out = out, HTML_COLUMNS(columns)};
     const report_published **points = list_points(page->table);
     if (!points) out->failed = true;
     put(out, "<p class=\"soft\">Published points that match a simulated case of this session. Error is |predicted / "
@@ -298,7 +298,7 @@ static void put_points(const report_page *page, dit_buffer *out)
         {"point", false, false}, {"published", true, false},    {"predicted", true, false}, {"error", true, false},
         {"mesh", false, false},  {"calibration", false, false}, {"read from", false, false}};
     const report_table *records = page->table;
-    html_table table = {.out = out, .columns = columns, .count = 8};
+    html_table table = {.out = out, HTML_COLUMNS(columns)};
     char rest[96];
     put(out, "<p class=\"soft\">Numbers that others printed, beside the prediction for the same case. Where a source "
              "shows the best of a search, the fastest mesh of this session is compared with it, and named. All columns "

@@ -59,7 +59,7 @@ void html_put_claims(const report_page *page, dit_buffer *out)
 {
     static const html_column columns[] = {
         {"verdict", false, false}, {"claim", false, false}, {"evidence", false, false}, {"numbers", false, true}};
-    html_table table = {.out = out, .columns = columns, .count = 4, .header = 1};
+    html_table table = {.out = out, HTML_COLUMNS(columns), .header = 1};
     put(out, "<p class=\"soft\">The workload states these claims; each is judged on the records of this session alone. "
              "A verdict on measured time needs at least 6 processes for each case and must hold at both ends of every "
              "interval. Simulated time is exact; for the real machine, trust it only as far as the agreement table "

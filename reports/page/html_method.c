@@ -92,7 +92,7 @@ void html_put_environment(const report_page *page, dit_buffer *out)
     static const char *const groups[] = {"suite", "hardware", "environment", "simulation", "plan", "cmdline"};
     static const html_column columns[] = {{"fact", false, false}, {"value", false, false}};
     const cJSON *session = page->table->session.root;
-    html_table table = {.out = out, .columns = columns, .count = 2};
+    html_table table = {.out = out, HTML_COLUMNS(columns)};
     int left = METHOD_FACTS;
     put(out, "<details><summary>The machine, the software and the command of this session</summary>\n");
     html_table_open(&table, "Facts that the journal's first line records.");

@@ -21,7 +21,6 @@ static const html_column result_columns[] = {
     {"latency", true, false},       {"speedup", true, false},     {"exposed comm.", true, false},
     {"sent per rank", true, false}, {"peak memory", true, false}, {"GFLOP/s", true, false},
     {"rel. L2", true, false}};
-enum { RESULT_COLUMNS = (int)(sizeof result_columns / sizeof result_columns[0]) };
 
 static void add_tag(const report_case *kase, const char *tag, const char *before, char out[HTML_GROUP])
 {
@@ -140,7 +139,7 @@ void html_put_results(const report_page *page, dit_buffer *out)
 {
     const report_table *records = page->table;
     const report_case **cases = malloc(((size_t)records->case_count + 1) * sizeof *cases);
-    html_table table = {.out = out, .columns = result_columns, .count = RESULT_COLUMNS};
+    html_table table = {.out = out, HTML_COLUMNS(result_columns)};
     put(out, "<p class=\"soft\">Each value is the median over the case's processes. The range under a latency is its "
              "interval (exact order statistics, at least 95 %); with fewer than 6 processes it is the range of all "
              "values. Speedup is the latency of the one-rank case over this latency. A mesh names the degree of each "
@@ -202,7 +201,7 @@ void html_put_failures(const report_page *page, dit_buffer *out)
 {
     static const html_column columns[] = {
         {"case", false, false}, {"status", false, false}, {"processes", true, false}, {"error", false, true}};
-    html_table table = {.out = out, .columns = columns, .count = 4};
+    html_table table = {.out = out, HTML_COLUMNS(columns)};
     html_table_open(&table, "Cases with a process that did not end ok.");
     for (int i = 0; i < page->table->case_count; i++) {
         if (page->table->cases[i].status != DIT_OUTCOME_OK) put_failure(&table, &page->table->cases[i]);
@@ -221,7 +220,7 @@ void html_put_dropped(const report_page *page, dit_buffer *out)
 {
     static const html_column columns[] = {{"cell", false, false}, {"code", false, false}, {"reason", false, false}};
     const report_table *records = page->table;
-    html_table table = {.out = out, .columns = columns, .count = 3};
+    html_table table = {.out = out, HTML_COLUMNS(columns)};
     dit_buffer_printf(out,
                       "<details><summary>%d cell%s that the axes of the workload declare and that did not run, "
                       "with the reasons</summary>\n",

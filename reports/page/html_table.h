@@ -22,6 +22,9 @@ typedef struct {
     int at;     /* of the next cell              */
 } html_table;
 
+/* Names an array as a table's columns, with as many of them as it has. */
+#define HTML_COLUMNS(array) .columns = (array), .count = (int)(sizeof(array) / sizeof *(array))
+
 /* Begins a table. `caption` says what a row is; it is a constant of ours and may hold markup. */
 void html_table_open(html_table *table, const char *caption);
 void html_table_close(html_table *table);

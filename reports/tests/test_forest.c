@@ -83,7 +83,7 @@ static void many_rows_leave_those_that_changed_most(void **state)
     (void)state;
     if (gnuplot_check("gnuplot") != DIT_OK) skip();
     static report_forest_row many[REPORT_FOREST_MOST + 40];
-    char names[REPORT_FOREST_MOST + 40][16];
+    char names[REPORT_FOREST_MOST + 40][24];
     for (int i = 0; i < REPORT_FOREST_MOST + 40; i++) {
         snprintf(names[i], sizeof names[i], "case-%d.", i);
         many[i] =

@@ -124,6 +124,7 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
     char *page = read_output("page", "report.html"), *claims = read_output("page", "claims.json"),
          *csv = read_output("page", "published.csv");
     assert_int_equal(check_page(page, false), PLOTS);
+    assert_contains(page, "<th scope=\"col\">read from</th></tr></thead>"); /* a heading for each cell, and no more */
     assert_contains(page, "<th scope=\"row\">latency, all</th><td data-title=\"compared\" class=\"num\">6</td><td "
                           "data-title=\"median error\" class=\"num\">20.0 %</td><td data-title=\"90th percentile\" "
                           "class=\"num\">40.0 %</td><td data-title=\"pairs in order\" class=\"num\">2 of 2 (100 "
