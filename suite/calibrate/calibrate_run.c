@@ -25,13 +25,14 @@ static dit_status fail_memory(void)
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-static dit_status predict_one(const suite_fitted_point *point, suite_simulator *simulator, double *out)
+/* A point that cannot be predicted is an error where all are needed, else NAN. */
+static dit_status predict_one(const suite_fitted_point *point, suite_simulator *simulator, bool needed, double *out)
 {
     const suite_planned_point *planned = point->planned;
     suite_point_result result;
     DIT_TRY(suite_point_predict(planned->point, suite_simulator_predict, simulator, &result));
-    *out = result.predicted;
-    if (!result.skip) return DIT_OK;
+    *out = result.skip ? NAN : result.predicted;
+    if (!result.skip || !needed) return DIT_OK;
     return DIT_FAIL(DIT_ERR_WORKLOAD, "point %d of %s, %.160s: %.300s", result.index, planned->file, result.label,
                     result.detail);
 }
@@ -43,7 +44,7 @@ static bool wanted(const suite_fitted_point *point, int changed)
 
 /* Predicts points[i].base ... of those that `changed` touches (-1: all) into out[count]; others are left. */
 static dit_status predict(const suite_calibrate_params *params, const suite_calibration *calibration,
-                          const suite_fitted_point *points, int count, int changed, double *out)
+                          const suite_fitted_point *points, int count, int changed, bool needed, double *out)
 {
     const suite_point_case **cases = calloc((size_t)count + 1, sizeof *cases);
     suite_simulator simulator = {.params = params->simulate, .at_once = params->at_once};
@@ -54,7 +55,7 @@ static dit_status predict(const suite_calibrate_params *params, const suite_cali
         if (wanted(&points[i], changed)) cases[used++] = points[i].planned->point->cases;
     dit_status st = suite_simulator_run(&simulator, cases, used, NULL, NULL);
     for (int i = 0; i < count && st == DIT_OK; i++)
-        if (wanted(&points[i], changed)) st = predict_one(&points[i], &simulator, &out[i]);
+        if (wanted(&points[i], changed)) st = predict_one(&points[i], &simulator, needed, &out[i]);
     suite_simulator_release(&simulator);
     free(cases);
     return st;
@@ -72,7 +73,7 @@ static dit_status evaluate(void *context, const double *values, int changed, dou
         DIT_TRY(suite_calibration_set(call->calibration, &value));
     }
     for (int i = 0; i < stage->point_count; i++) errors[i] = call->points[i].base;
-    DIT_TRY(predict(call->params, call->calibration, call->points, stage->point_count, changed, errors));
+    DIT_TRY(predict(call->params, call->calibration, call->points, stage->point_count, changed, true, errors));
     for (int i = 0; i < stage->point_count; i++) {
         if (changed < 0) call->points[i].base = errors[i];
         const suite_fitted_point *point = &call->points[i];
@@ -125,6 +126,15 @@ static dit_status look_at_machine(const suite_planned_stage *stage, suite_fitted
     for (int j = 0; j < stage->value_count; j++) point->touched[j] = touches(&stage->values[j].what, one, &cluster);
     snprintf(accelerator, 64, "%s", cluster.accelerator);
     point->accelerator = accelerator;
+    suite_cluster_release(&cluster);
+    return DIT_OK;
+}
+
+dit_status suite_calibration_machine_of(const suite_point *point, char out[64])
+{
+    suite_cluster cluster = {0};
+    DIT_TRY(suite_cluster_load(point->cases->platform, &cluster));
+    snprintf(out, 64, "%s", cluster.accelerator);
     suite_cluster_release(&cluster);
     return DIT_OK;
 }
@@ -268,5 +278,11 @@ dit_status suite_calibration_run_fit_stage(suite_calibration_run *run, int index
 dit_status suite_calibration_run_predict(const suite_calibration_run *run, const suite_calibration *calibration,
                                          double *out)
 {
-    return predict(run->params, calibration, run->points, run->point_count, -1, out);
+    return predict(run->params, calibration, run->points, run->point_count, -1, true, out);
+}
+
+dit_status suite_calibration_run_predict_points(const suite_calibration_run *run, const suite_calibration *calibration,
+                                                const suite_fitted_point *points, int count, double *out)
+{
+    return predict(run->params, calibration, points, count, -1, false, out);
 }

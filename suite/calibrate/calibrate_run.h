@@ -57,6 +57,11 @@ dit_status suite_calibration_run_fit_stage(suite_calibration_run *run, int index
  * the data files alone. */
 dit_status suite_calibration_run_predict(const suite_calibration_run *run, const suite_calibration *calibration,
                                          double *out);
+/* Predicts any points with a stated mesh, in or outside the plan, as above. What cannot be predicted is NAN. */
+dit_status suite_calibration_run_predict_points(const suite_calibration_run *run, const suite_calibration *calibration,
+                                                const suite_fitted_point *points, int count, double *out);
+/* Finds the accelerator of a point's machine. Errors: those of its platform's file. */
+dit_status suite_calibration_machine_of(const suite_point *point, char out[64]);
 /* Whether a value says something about the machine, its links or the software of a case. */
 dit_status suite_calibration_touches(const suite_calibrated *value, const suite_point_case *one, bool *out);
 bool suite_calibration_same_case(const suite_point_case *a, const suite_point_case *b);

@@ -6,6 +6,7 @@
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
 #include "suite/published/contradictions.h"
+#include "suite/simulate/point_variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

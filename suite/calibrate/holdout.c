@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "base/stats.h"
 #include "base/words.h"
+#include "suite/simulate/point_class.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,10 +32,10 @@ static bool is_first(const suite_calibration_run *run, group_kind kind, int inde
 
 /* ---- one group --------------------------------------------------------------------------------------------------- */
 
-static void skip(suite_calibration_run *run, group_kind kind, const char *group, bool members)
+/* Skips the members of a group, or all others. */
+static void skip(suite_fitted_point *points, int count, group_kind kind, const char *group, bool members)
 {
-    for (int i = 0; i < run->point_count; i++)
-        run->points[i].skipped = (strcmp(group_of(&run->points[i], kind), group) == 0) == members;
+    for (int i = 0; i < count; i++) points[i].skipped = (strcmp(group_of(&points[i], kind), group) == 0) == members;
 }
 
 /* Whether a value of the stages before, that is another than in the base, has to do with the point. */
@@ -77,19 +78,68 @@ static dit_status fit_without(suite_calibration_run *run)
     return DIT_OK;
 }
 
+/* ---- all points -------------------------------------------------------------------------------------------------- */
+
+/* The points of the plan's files that say which mesh they are of, in the fit or not, with room for their times. */
+typedef struct {
+    suite_planned_point *planned;
+    suite_fitted_point *points;
+    char (*accelerators)[64];
+    double *seconds, *sizes; /* sizes: of errors, for statistics */
+    int count;
+} holdout_points;
+
+static bool is_judged(const suite_point *point)
+{
+    const suite_published_point *published = point->published;
+    return !point->skip && !point->search && point->ask == SUITE_ASK_SECONDS && published->has_value &&
+           strcmp(published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
+           strcmp(published->status, SUITE_PUBLISHED_REPEATED) != 0;
+}
+
+static void release(holdout_points *all)
+{
+    free(all->planned);
+    free(all->points);
+    free(all->accelerators);
+    free(all->seconds);
+    free(all->sizes);
+}
+
+static dit_status add_file(const suite_planned_file *file, holdout_points *all)
+{
+    for (int i = 0; i < file->published.count; i++) {
+        if (!is_judged(&file->points[i])) continue;
+        int at = all->count++;
+        all->planned[at] = (suite_planned_point){file->name, "", &file->points[i]};
+        all->points[at] = (suite_fitted_point){.planned = &all->planned[at], .accelerator = all->accelerators[at]};
+        DIT_TRY(suite_calibration_machine_of(&file->points[i], all->accelerators[at]));
+    }
+    return DIT_OK;
+}
+
+static dit_status gather(const suite_calibration_run *run, holdout_points *all)
+{
+    size_t room = 1;
+    for (int i = 0; i < run->plan.file_count; i++) room += (size_t)run->plan.files[i].published.count;
+    all->planned = calloc(room, sizeof *all->planned);
+    all->points = calloc(room, sizeof *all->points);
+    all->accelerators = calloc(room, sizeof *all->accelerators);
+    all->seconds = calloc(room, sizeof *all->seconds);
+    all->sizes = calloc(room, sizeof *all->sizes);
+    if (!all->planned || !all->points || !all->accelerators || !all->seconds || !all->sizes)
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for held-out points");
+    for (int i = 0; i < run->plan.file_count; i++) DIT_TRY(add_file(&run->plan.files[i], all));
+    return DIT_OK;
+}
+
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
-/* Errors of many points, with a point of several stages once for each. */
-typedef struct {
-    double *sizes;
-    int count;
-} error_list;
-
-static void put_errors(dit_json_writer *w, cJSON *object, const error_list *errors)
+static void put_errors(dit_json_writer *w, cJSON *object, const double *sizes, int count)
 {
-    dit_json_put_int(w, object, "points", errors->count);
-    dit_json_put_number(w, object, "median_error", dit_stats_median(errors->sizes, errors->count));
-    dit_json_put_number(w, object, "p90_error", dit_stats_percentile(errors->sizes, errors->count, 0.9));
+    dit_json_put_int(w, object, "points", count);
+    dit_json_put_number(w, object, "median_error", dit_stats_median(sizes, count));
+    dit_json_put_number(w, object, "p90_error", dit_stats_percentile(sizes, count, 0.9));
 }
 
 static double error_of(const suite_fitted_point *point, double seconds)
@@ -97,50 +147,83 @@ static double error_of(const suite_fitted_point *point, double seconds)
     return round((seconds / point->planned->point->published->value - 1) * 1e4) / 1e4 + 0.0;
 }
 
-/* Adds what was predicted of the points that are not skipped to the group, and their errors to `all`. */
-static dit_status put_group(const suite_calibration_run *run, const char *name, const double *seconds, cJSON *list,
-                            error_list *all)
+/* Points of one chart err together: those of one source, one machine and one model are of one set, which is numbered by
+ * its first point. */
+static int set_of(const holdout_points *all, int index)
+{
+    const suite_point *point = all->planned[index].point;
+    for (int i = 0; i < index; i++) {
+        const suite_point *other = all->planned[i].point;
+        if (strcmp(all->accelerators[i], all->accelerators[index]) == 0 &&
+            strcmp(group_of(&all->points[i], BY_MODEL), group_of(&all->points[index], BY_MODEL)) == 0 &&
+            strcmp(other->published->source, point->published->source) == 0)
+            return i;
+    }
+    return index;
+}
+
+static void put_point(dit_json_writer *w, cJSON *list, const holdout_points *all, int index)
+{
+    const suite_point *point = all->planned[index].point;
+    cJSON *one = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, one, "file", all->planned[index].file);
+    dit_json_put_int(w, one, "index", point->published->index);
+    dit_json_put_number(w, one, "error", error_of(&all->points[index], all->seconds[index]));
+    dit_json_put_string(w, one, "reach", suite_point_reach(point));
+    dit_json_put_string(w, one, "kind", suite_point_kind(point));
+    dit_json_put_string(w, one, "software", suite_point_software(point));
+    dit_json_put_int(w, one, "set", set_of(all, index));
+}
+
+/* Adds the errors of what was predicted, and moves their sizes to all->sizes[*used] and on. */
+static void put_points(dit_json_writer *w, cJSON *object, const holdout_points *all, int *used)
+{
+    int first = *used;
+    for (int i = 0; i < all->count; i++)
+        if (!all->points[i].skipped && isfinite(all->seconds[i]))
+            all->sizes[(*used)++] = fabs(error_of(&all->points[i], all->seconds[i]));
+    put_errors(w, object, all->sizes + first, *used - first);
+    cJSON *points = dit_json_put_array(w, object, "errors");
+    for (int i = 0; i < all->count; i++)
+        if (!all->points[i].skipped && isfinite(all->seconds[i])) put_point(w, points, all, i);
+}
+
+/* What no value was fitted on, predicted by the base. */
+static dit_status put_outside(const suite_calibration_run *run, holdout_points *all, cJSON *document)
 {
     dit_json_writer w = {0};
-    error_list own = {.sizes = all->sizes + all->count};
-    cJSON *entry = dit_json_put_object(&w, list, NULL);
-    dit_json_put_string(&w, entry, "name", name);
-    for (int i = 0; i < run->point_count; i++)
-        if (!run->points[i].skipped) own.sizes[own.count++] = fabs(error_of(&run->points[i], seconds[i]));
-    all->count += own.count;
-    put_errors(&w, entry, &own);
-    cJSON *points = dit_json_put_array(&w, entry, "errors");
-    for (int i = 0; i < run->point_count; i++) {
-        if (run->points[i].skipped) continue;
-        cJSON *one = dit_json_put_object(&w, points, NULL);
-        dit_json_put_string(&w, one, "file", run->points[i].planned->file);
-        dit_json_put_int(&w, one, "index", run->points[i].planned->point->published->index);
-        dit_json_put_number(&w, one, "error", error_of(&run->points[i], seconds[i]));
-    }
+    int used = 0;
+    for (int i = 0; i < all->count; i++) all->points[i].skipped = suite_point_in_fit(all->planned[i].point, &run->base);
+    DIT_TRY(suite_calibration_run_predict_points(run, &run->base, all->points, all->count, all->seconds));
+    put_points(&w, dit_json_put_object(&w, document, "outside"), all, &used);
     return w.status;
 }
 
-static dit_status hold_out(suite_calibration_run *run, group_kind kind, const char *group, double *seconds, cJSON *list,
-                           error_list *all)
-{
-    skip(run, kind, group, true);
-    DIT_TRY(fit_without(run));
-    skip(run, kind, group, false);
-    DIT_TRY(suite_calibration_run_predict(run, &run->fitted, seconds));
-    return put_group(run, group, seconds, list, all);
-}
-
-static dit_status put_kind(suite_calibration_run *run, group_kind kind, double *block, cJSON *list)
+static dit_status hold_out(suite_calibration_run *run, group_kind kind, const char *group, holdout_points *all,
+                           cJSON *list, int *used)
 {
     dit_json_writer w = {0};
-    error_list all = {.sizes = block + run->point_count};
+    skip(run->points, run->point_count, kind, group, true);
+    DIT_TRY(fit_without(run));
+    skip(all->points, all->count, kind, group, false);
+    DIT_TRY(suite_calibration_run_predict_points(run, &run->fitted, all->points, all->count, all->seconds));
+    cJSON *entry = dit_json_put_object(&w, list, NULL);
+    dit_json_put_string(&w, entry, "name", group);
+    put_points(&w, entry, all, used);
+    return w.status;
+}
+
+static dit_status put_kind(suite_calibration_run *run, group_kind kind, holdout_points *all, cJSON *list)
+{
+    dit_json_writer w = {0};
+    int used = 0;
     cJSON *entry = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, entry, "by", kind_names[kind]);
     cJSON *groups = dit_json_put_array(&w, entry, "groups");
     for (int i = 0; i < run->point_count && w.status == DIT_OK; i++)
         if (is_first(run, kind, i))
-            dit_json_put_status(&w, hold_out(run, kind, group_of(&run->points[i], kind), block, groups, &all));
-    put_errors(&w, entry, &all);
+            dit_json_put_status(&w, hold_out(run, kind, group_of(&run->points[i], kind), all, groups, &used));
+    put_errors(&w, entry, all->sizes, used);
     return w.status;
 }
 
@@ -166,18 +249,17 @@ static dit_status check_base(const suite_calibration_run *run)
                           "`ditbench calibrate --from published` fits it");
 }
 
-static dit_status fill(suite_calibration_run *run, const char *by, cJSON *document)
+static dit_status fill(suite_calibration_run *run, const char *by, holdout_points *all, cJSON *document)
 {
     dit_json_writer w = {0};
-    double *block = calloc(2 * (size_t)run->point_count + 1, sizeof *block);
-    if (!block) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for held-out points");
-    dit_json_put_string(&w, document, "schema", "ditbench.holdout/1");
+    dit_json_put_string(&w, document, "schema", "ditbench.holdout/2");
     put_sources(&w, run, document);
+    dit_json_put_status(&w, gather(run, all));
+    if (w.status == DIT_OK) dit_json_put_status(&w, put_outside(run, all, document));
     cJSON *list = dit_json_put_array(&w, document, "held_out");
     for (int kind = 0; kind < BY_COUNT && w.status == DIT_OK; kind++)
         if (!by || strcmp(by, kind_names[kind]) == 0)
-            dit_json_put_status(&w, put_kind(run, (group_kind)kind, block, list));
-    free(block);
+            dit_json_put_status(&w, put_kind(run, (group_kind)kind, all, list));
     return w.status;
 }
 
@@ -188,7 +270,10 @@ static dit_status run_all(suite_calibration_run *run, const char *by, cJSON *doc
     DIT_TRY(check_base(run));
     DIT_TRY(suite_calibration_run_gather(run));
     run->plan.rounds = ROUNDS;
-    return fill(run, by, document);
+    holdout_points all = {0};
+    dit_status st = fill(run, by, &all, document);
+    release(&all);
+    return st;
 }
 
 dit_status suite_calibrate_holdout(const suite_calibrate_params *params, const char *by, cJSON **out)

@@ -1,8 +1,10 @@
 /* Holdout: how wrong predictions are for a machine, or a model, that the calibration has never seen.
  *
- * A plan is fitted again without the points of one group, the points of that group are predicted, and this is done for
- * every group: each accelerator with its hosts and links, and each model. Stages that a group has no part in keep their
- * values. The errors are those that a prediction of something new has to expect; those of a fit are too small.
+ * A plan is fitted again without the points of one group, all points of that group are predicted, those that no plan
+ * fits on too, and this is done for every group: each accelerator with its hosts and links, and each model. Stages that
+ * a group has no part in keep their values. The errors are those that a prediction of something new has to expect;
+ * those of a fit are too small. Beside them are the errors of the points outside the fit, on machines inside it.
+ * Every error has its class (point_class.h) and its set: points of one source, machine and model err together.
  * Source: leave-one-group-out cross-validation; Roberts et al., Ecography 40 (2017).
  */
 #ifndef DIT_SUITE_CALIBRATE_HOLDOUT_H

@@ -416,19 +416,12 @@ static dit_status check_hardware(const dit_json *doc)
 /* Rows of "sources": what a source's name begins with, and what is known of its scripts. */
 static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
 {
-    static const char *const keys[] = {"source",
-                                       "model",
-                                       "why",
-                                       "runtime",
-                                       "pipefusion_warmup_steps",
-                                       "scope",
-                                       "tiling",
-                                       "synchronous_steps_more",
-                                       "joint_text",
-                                       "profiles",
-                                       NULL};
+    static const char *const keys[] = {"source",     "model",    "method",
+                                       "why",        "runtime",  "pipefusion_warmup_steps",
+                                       "scope",      "tiling",   "synchronous_steps_more",
+                                       "joint_text", "profiles", NULL};
     char pointer[64];
-    const char *text, *scope = "pipeline", *model = "", *runtime = "", *joint_text = "replicate";
+    const char *text, *scope = "pipeline", *model = "", *method = "", *runtime = "", *joint_text = "replicate";
     int64_t steps = 0;
     bool tiling = false;
     snprintf(pointer, sizeof pointer, "/sources/%d", index);
@@ -437,6 +430,7 @@ static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
     DIT_TRY(dit_json_require_string(doc, row, pointer, "source", &text));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "why", &text));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "model", &model));
+    DIT_TRY(dit_json_optional_string(doc, row, pointer, "method", &method));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "runtime", &runtime));
     DIT_TRY(dit_json_optional_int(doc, row, pointer, "pipefusion_warmup_steps", 0, 100000, &steps));
     DIT_TRY(dit_json_optional_bool(doc, row, pointer, "tiling", &tiling));
@@ -569,7 +563,8 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
     for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
         const cJSON *steps = dit_json_member(row, "pipefusion_warmup_steps"), *scope = dit_json_member(row, "scope");
         if (!begins(point->source, dit_json_member(row, "source")) ||
-            !begins(point->model, dit_json_member(row, "model")))
+            !begins(point->model, dit_json_member(row, "model")) ||
+            !begins(point->method, dit_json_member(row, "method")))
             continue;
         if (steps) out->pipefusion_warmup_steps = steps->valueint;
         if (scope) out->scope = cJSON_GetStringValue(scope);

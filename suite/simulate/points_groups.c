@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "base/stats.h"
 #include "base/words.h"
+#include "suite/simulate/point_variables.h"
 #include "suite/text.h"
 
 #include <stdio.h>

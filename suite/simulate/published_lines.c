@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "suite/paths.h"
 #include "suite/published/contradictions.h"
-#include "suite/simulate/published_points.h"
+#include "suite/simulate/point_variables.h"
 #include "suite/text.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 #include "suite/simulate/published_points.h"
 
-#include "base/expr.h"
 #include "base/json_writer.h"
 #include "base/label.h"
-#include "suite/catalogue/model.h"
 #include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/vae.h"
+#include "suite/platform/cluster.h"
 #include "suite/platform/profile.h"
 #include "suite/text.h"
 #include "suite/workload/load.h"
@@ -169,6 +169,7 @@ static bool check_profile(const suite_published_names *names, const suite_publis
     const char *runtime = point->runtime[0] || !out->habits.runtime ? point->runtime : out->habits.runtime;
     const char *own = suite_published_profile(names, runtime);
     if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
+    out->family = own;
     own = dit_json_text_or(out->habits.profiles, own, own);
     out->profile = asked ? asked : own;
     return true;
@@ -469,9 +470,20 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     return DIT_OK;
 }
 
+static dit_status look_at_machine(suite_point *out)
+{
+    suite_cluster cluster;
+    if (out->published->gpus <= 1) return DIT_OK;
+    DIT_TRY(suite_cluster_load(out->platform, &cluster));
+    out->several_nodes = out->published->gpus > cluster.devices;
+    suite_cluster_release(&cluster);
+    return DIT_OK;
+}
+
 static dit_status finish(bool video, suite_point *out)
 {
-    dit_status st = make_cases(video, out);
+    dit_status st = look_at_machine(out);
+    if (st == DIT_OK) st = make_cases(video, out);
     if (st != DIT_OK) suite_point_release(out);
     return st;
 }
@@ -514,115 +526,6 @@ void suite_point_release(suite_point *point)
     free(point->cases);
     suite_workload_release(&point->workload);
     *point = (suite_point){0};
-}
-
-/* ---- filters ----------------------------------------------------------------------------------------------------- */
-
-static const char *mesh_of(const suite_point *point)
-{
-    return point->case_count == 1 ? point->cases[0].mesh : "";
-}
-
-static const char *text_variable(const suite_point *point, const char *name)
-{
-    const suite_published_point *published = point->published;
-    const struct {
-        const char *name, *value;
-    } texts[] = {
-        {"status", point->skip ? "skipped" : "understood"},
-        {"reason", suite_skip_code(point->skip)},
-        {"model", point->model ? point->model : published->model},
-        {"source", published->source},
-        {"metric", published->metric},
-        {"method", published->method},
-        {"mesh", mesh_of(point)},
-        {"hardware", published->hardware},
-        {"interconnect", published->interconnect},
-        {"platform", point->platform ? point->platform : ""},
-        {"profile", point->profile ? point->profile : ""},
-        {"runtime", published->runtime},
-        {"provenance", published->provenance},
-        {"mark", published->status},
-        {"resolution", published->resolution},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(texts[i].name, name) == 0) return texts[i].value;
-    return NULL;
-}
-
-static bool number_variable(const suite_point *point, const char *name, double *out)
-{
-    const suite_published_point *published = point->published;
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {
-        {"index", published->index},
-        {"tokens", (double)published->seq_len},
-        {"heads", (double)published->heads},
-        {"head_dim", (double)published->head_dim},
-        {"width_px", (double)point->width_px},
-        {"height_px", (double)point->height_px},
-        {"frames", (double)published->frames},
-        {"steps", (double)published->steps},
-        {"batch", (double)published->batch},
-        {"gpus", (double)published->gpus},
-        {"value", published->has_value ? published->value : 0},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        *out = numbers[i].value;
-        if (strcmp(numbers[i].name, name) == 0) return true;
-    }
-    return false;
-}
-
-dit_status suite_point_text(const suite_point *point, const char *name, char *out, size_t size)
-{
-    const char *text = text_variable(point, name);
-    double number;
-    if (!text && !number_variable(point, name, &number))
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "a published point has no \"%s\"", name);
-    if (text)
-        snprintf(out, size, "%s", text);
-    else
-        snprintf(out, size, "%.9g", number);
-    return DIT_OK;
-}
-
-static dit_status variable(void *context, const char *name, dit_value *out)
-{
-    const suite_point *point = context;
-    *out = (dit_value){.kind = DIT_VALUE_STRING, .string = text_variable(point, name)};
-    if (out->string) return DIT_OK;
-    out->kind = DIT_VALUE_NUMBER;
-    if (number_variable(point, name, &out->number)) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_NOT_FOUND, "a published point has no \"%s\"", name);
-}
-
-dit_status suite_point_test(const suite_point *point, const char *expression, bool *out)
-{
-    const dit_expr_scope scope = {.variable = variable, .context = (void *)(uintptr_t)point};
-    return dit_expr_test(expression, &scope, out);
-}
-
-/* Of a point that is not understood yet: what it was understood as is not known. */
-static dit_status printed_variable(void *context, const char *name, dit_value *out)
-{
-    static const char *const understood[] = {"status",  "reason",   "model",     "mesh", "platform",
-                                             "profile", "width_px", "height_px", NULL};
-    for (const char *const *one = understood; *one; one++)
-        if (strcmp(*one, name) == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not known yet", name);
-    return variable(context, name, out);
-}
-
-bool suite_point_ruled_out(const suite_published_point *published, const char *expression)
-{
-    suite_point bare = {.published = published};
-    const dit_expr_scope scope = {.variable = printed_variable, .context = &bare};
-    bool holds = true;
-    bool known = dit_expr_test(expression, &scope, &holds) == DIT_OK;
-    if (!known) dit_error_clear();
-    return known && !holds;
 }
 
 /* ---- predicting -------------------------------------------------------------------------------------------------- */
@@ -683,7 +586,7 @@ static suite_point_result result_of(const suite_point *point)
                                  .rounding = published->rounding};
     snprintf(result.detail, sizeof result.detail, "%s", point->detail);
     snprintf(result.method, sizeof result.method, "%s", point->method);
-    snprintf(result.mesh, sizeof result.mesh, "%s", mesh_of(point));
+    snprintf(result.mesh, sizeof result.mesh, "%s", point->case_count == 1 ? point->cases[0].mesh : "");
     write_label(point, &result);
     suite_text_clean(result.label);
     suite_text_clean(result.detail);

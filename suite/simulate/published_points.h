@@ -71,6 +71,8 @@ typedef struct {
     suite_skip skip;
     char detail[400];                       /* why it is skipped, with values; "" when it is not */
     const char *model, *platform, *profile; /* NULL: not found; profile as asked for, or the one of its run time */
+    const char *family; /* the profile of its run time, before its source says more of the software; NULL as above */
+    bool several_nodes; /* its devices are in more than one machine                                              */
     int64_t width_px, height_px;
     bool no_decode; /* the printed time has a decode that the prediction leaves out: no VAE is built */
     bool is_joint;  /* the model's text takes part in its self-attention */
@@ -92,16 +94,6 @@ typedef struct {
 dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
                                   const char *profile, suite_point *out);
 void suite_point_release(suite_point *point);
-
-/* Says whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
- * metric, method, mesh, hardware, interconnect, platform, profile, runtime, provenance, resolution, width_px,
- * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
- * DIT_ERR_EXPRESSION. */
-dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
-/* Writes one of those names' values as text. Errors: DIT_ERR_NOT_FOUND for any other name. */
-dit_status suite_point_text(const suite_point *point, const char *name, char *out, size_t size);
-/* Says whether the expression fails by what was printed alone, so that the point need not be understood. */
-bool suite_point_ruled_out(const suite_published_point *published, const char *expression);
 
 /* What became of a point. */
 typedef struct {

@@ -63,18 +63,25 @@ holds_out() {
     "$ditbench" calibrate --from published --plan "$work/plan.json" --output "$work/fitted.json" -q >/dev/null &&
         "$ditbench" calibrate --from published --plan "$work/plan.json" --holdout --calibration "$work/fitted.json" \
             --output "$work/held.json" -q >"$work/says" && says 'without one machine: 3 points' &&
-        says 'without one model: 3 points' && says 'rtx-4090' && says 'sd3-medium'
+        says 'without one model: 37 points' && says 'rtx-4090' && says 'sd3-medium'
 }
 errors_of_priors() { # of the fit, before it; each line an error
     awk -F: '/"published"/ { published = $2 + 0 } /"before"/ && !/\{/ { printf "%.4f\n", ($2 + 0) / published - 1 }' "$work/fitted.json"
 }
 a_machine_left_out_has_the_priors() {
     errors_of_priors >"$work/priors" &&
-        awk -F: '/"error"/ { printf "%.4f\n", $NF + 0 }' "$work/held.json" | head -n 3 | cmp - "$work/priors" &&
+        awk -F: '/"held_out"/ { inside = 1 } inside && /"error"/ { printf "%.4f\n", $NF + 0 }' "$work/held.json" |
+        head -n 3 | cmp - "$work/priors" &&
         [ "$(wc -l <"$work/priors")" -eq 3 ]
 }
 ok "machines and models are left out, one after the other" holds_out
 ok "of a machine left out nothing is fitted" a_machine_left_out_has_the_priors
+classes_of_errors() { # every error has its class and its set; points outside the fit are of no machine of the plan
+    [ "$(grep -c '"error":' "$work/held.json")" -eq "$(grep -c '"set":' "$work/held.json")" ] &&
+        grep -q '"kind": *"exact"' "$work/held.json" && grep -q '"software": *"compiled"' "$work/held.json" &&
+        says 'outside the fit: [1-9]'
+}
+ok "errors say what they are of, and those outside the fit are there too" classes_of_errors
 ok "a fit of another plan cannot be held against it" fails_with 2 'no fit of the plan' \
     "$ditbench" calibrate --from published --plan "$work/plan.json" --holdout
 ok "nothing is held out by another kind" fails_with 2 'did you mean "machine"' \

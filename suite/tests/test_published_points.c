@@ -1,5 +1,7 @@
 /* Published points: what is understood of one, which cases it becomes, and what a prediction for it takes. */
 #include "suite/published/contradictions.h"
+#include "suite/simulate/point_variables.h"
+#include "suite/simulate/point_class.h"
 #include "suite/simulate/points_answer.h"
 
 #include "suite/tests/published_fixture.h"
@@ -155,12 +157,12 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
         {"xdit-project/xdit_assets: performance/flux/Flux-1K-A100.png", "FLUX.1-dev", "ulysses", ULYSSES,
          "torch.compile", 0, "replicate", "torch-compile-breaks"},
         {"xdit-project/xdit_assets: performance/flux/Flux-1K-H100.png", "FLUX.1-dev", "ulysses", ULYSSES,
-         "torch.compile", 0, "auto", "torch-compile"},
+         "torch.compile", 0, "auto", "torch-compile-2024-12"},
         {"xdit-project/xdit_assets: performance/pixart/A100-1k.png", "PixArt-alpha", "ulysses", ULYSSES,
          "torch.compile", 0, "auto", "torch-compile-breaks"},
         {"xdit-project/xdit_assets: performance/hunuyuandit/a.png", "HunyuanDiT-v1.2", "ulysses", ULYSSES,
-         "torch.compile", 0, "auto", "torch-compile"},
-        {"somebody else", "FLUX.1-dev", "ulysses", ULYSSES, "torch.compile", 0, "auto", "torch-compile"},
+         "torch.compile", 0, "auto", "torch-compile-2024"},
+        {"somebody else", "FLUX.1-dev", "ulysses", ULYSSES, "torch.compile", 0, "auto", "torch-compile-2025"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -195,7 +197,7 @@ static void a_decode_is_tiled_where_the_source_does_so(void **state)
 static void a_run_time_is_that_of_the_source(void **state)
 {
     static const char *const sources[][2] = {{"mit-han-lab/distrifuser: assets/a.jpg", "pytorch-cuda-graphs"},
-                                             {"somebody else", "pytorch-eager"}};
+                                             {"somebody else", "pytorch-eager-2025"}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         char members[1024];
@@ -222,7 +224,10 @@ static void a_point_becomes_one_case(void **state)
     assert_int_equal(point.skip, SUITE_SKIP_NONE);
     assert_int_equal(point.case_count, 1);
     assert_string_equal(point.platform, "8xa100-sxm");
-    assert_string_equal(point.profile, "torch-compile");
+    assert_string_equal(point.profile, "torch-compile-2025");
+    assert_string_equal(suite_point_software(&point), "compiled");
+    assert_string_equal(suite_point_reach(&point), "one node");
+    assert_string_equal(suite_point_kind(&point), "pipeline");
     assert_string_equal(point.method, "pp4 cfg2 M8 W3");
     assert_true(number_at(part_of(&point, "run"), "width_px") == 2048);
     assert_true(number_at(part_of(&point, "run"), "num_inference_steps") == 20);
@@ -269,9 +274,9 @@ static void a_decode_that_is_left_out_is_said(void **state)
 {
     suite_point_result result;
     (void)state;
-    suite_point point =
-        understood("\"model\":\"HunyuanVideo\",\"resolution\":\"1280x720\",\"steps\":50,\"frames\":129," SAYS
-                   ",\"gpus\":8,\"method\":\"ulysses-8\",\"value\":2");
+    suite_point point = understood_by(
+        "pytorch-eager", "\"model\":\"HunyuanVideo\",\"resolution\":\"1280x720\",\"steps\":50,\"frames\":129," SAYS
+                         ",\"gpus\":8,\"method\":\"ulysses-8\",\"value\":2");
     assert_int_equal(suite_point_predict(&point, quarter_of_a_second, NULL, &result), DIT_OK);
     assert_true(result.no_decode);
     suite_point_release(&point);

@@ -175,7 +175,10 @@ static dit_status print_unfitted_hosts(const suite_calibration *calibration)
 
 static void print_held_out(const cJSON *document)
 {
-    const cJSON *kind, *group;
+    const cJSON *kind, *group, *outside = dit_json_member(document, "outside");
+    printf("\noutside the fit: %.0f points, median |error| %.1f %%, 90 %% of them at most %.1f %%\n",
+           dit_json_number_or(outside, "points", 0), 100 * dit_json_number_or(outside, "median_error", 0),
+           100 * dit_json_number_or(outside, "p90_error", 0));
     cJSON_ArrayForEach(kind, dit_json_member(document, "held_out"))
     {
         printf("\nwithout one %s: %.0f points, median |error| %.1f %%, 90 %% of them at most %.1f %%\n",

@@ -8,6 +8,7 @@
 #include "suite/console/progress.h"
 #include "suite/paths.h"
 #include "suite/published/contradictions.h"
+#include "suite/simulate/point_variables.h"
 #include "suite/simulate/points_groups.h"
 #include "suite/simulate/prediction_cache.h"
 #include "suite/verbs/verbs.h"
