@@ -640,10 +640,18 @@ static double host_seconds(const dit_cost_profile *profile, bool begins, double 
                            const dit_census_time *of)
 {
     double views_s = profile->rule.views_free ? 0 : views * profile->view_dispatch_s;
-    if (profile->rule.launches == DIT_RULE_OPERATOR || of->waits) return calls * profile->dispatch_s + views_s;
+    bool graphs = profile->rule.launches == DIT_RULE_HALF || profile->rule.launches == DIT_RULE_FORWARD;
+    if (!graphs || of->waits) return calls * profile->dispatch_s + views_s;
     if (!(of->time.kernels > 0)) return 0;
     double launch_s = begins || profile->rule.launches == DIT_RULE_HALF ? profile->graph_launch_s : 0;
     return launch_s + of->time.kernels * profile->graph_kernel_s;
+}
+
+static double element_wise_calls(const dit_census *census, int first, int count)
+{
+    double calls = 0;
+    for (int i = first; i < first + count; i++) calls += (ELEMENTS(census, kernels, const kernel) + i)->calls;
+    return calls;
 }
 
 static dit_census_time time_of_half(const dit_census *census, const dit_cost_device *device,
@@ -653,12 +661,13 @@ static dit_census_time time_of_half(const dit_census *census, const dit_cost_dev
     dit_census_time out = {0};
     bool chains = profile->rule.chains;
     int first = chains ? h->first_fused : h->first_kernel, count = chains ? h->fused : h->kernels;
-    double calls = 0;
+    double calls = profile->rule.launches == DIT_RULE_UNCOMPILED
+                       ? element_wise_calls(census, h->first_kernel, h->kernels)
+                       : element_wise_calls(census, first, count);
     for (int i = first; i < first + count; i++) {
         const kernel *k = ELEMENTS(census, kernels, const kernel) + i;
         out.time.device_s += k->calls * kernel_seconds(census, device, profile, call, k);
         out.time.kernels += k->calls * k->launches;
-        calls += k->calls;
     }
     for (int i = h->first_product; i < h->first_product + h->products; i++) {
         const product *p = ELEMENTS(census, products, const product) + i;

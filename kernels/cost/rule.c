@@ -16,7 +16,7 @@ static dit_status read_rule(const dit_json *doc, dit_rule *out)
 {
     static const char *const keys[] = {"schema", "name", "title", "fuses", "views", "launches", "why", "source", NULL};
     static const char *const fuses[] = {"nothing", "chains", NULL}, *const views[] = {"dispatched", "free", NULL};
-    static const char *const launches[] = {"operator", "half", "forward", NULL};
+    static const char *const launches[] = {"operator", "half", "forward", "uncompiled", NULL};
     const char *schema;
     int fused, free_views, launch;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));

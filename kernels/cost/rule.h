@@ -1,6 +1,6 @@
 /* Rule: what a compiler or CUDA graphs make of the operators that a census counted. It says which of them become one
  * kernel, whether views cost the host anything, and what one launch is: an operator, a half of a part (a graph ends where
- * attention begins), or a whole forward with its attention and messages. Files of workloads/profiles/rules/.
+ * attention begins), a whole forward with its attention and messages, or what it was before a compiler came. Files of workloads/profiles/rules/.
  */
 #ifndef DIT_KERNELS_COST_RULE_H
 #define DIT_KERNELS_COST_RULE_H
@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-typedef enum { DIT_RULE_OPERATOR, DIT_RULE_HALF, DIT_RULE_FORWARD } dit_rule_launch;
+/* UNCOMPILED: the host takes as long as for the operators that were counted, whatever became of them on the device. */
+typedef enum { DIT_RULE_OPERATOR, DIT_RULE_HALF, DIT_RULE_FORWARD, DIT_RULE_UNCOMPILED } dit_rule_launch;
 /* Zeroed: operators as they were counted, one by one. */
 typedef struct {
     bool chains;     /* an element-wise chain between products is one kernel */

@@ -96,6 +96,29 @@ static void a_compiler_makes_fewer_kernels_and_no_views(void **state)
     dit_census_free(census);
 }
 
+static void broken_graphs_spare_the_device_and_not_the_host(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_cost_profile fused = counted, broken;
+    dit_census *census = hand(three);
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    (void)state;
+    fused.rule.chains = fused.rule.views_free = true;
+    broken = fused;
+    broken.rule.views_free = false;
+    broken.rule.launches = DIT_RULE_UNCOMPILED;
+    for (call.index = 0; call.index < 3; call.index += 2) {
+        dit_census_time eager = dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE);
+        dit_census_time whole_graph = dit_census_half_time(census, &d, &fused, &call, DIT_CENSUS_BEFORE);
+        dit_census_time time = dit_census_half_time(census, &d, &broken, &call, DIT_CENSUS_BEFORE);
+        assert_close(time.time.host_s, eager.time.host_s, 0);
+        assert_true(time.time.host_s > whole_graph.time.host_s);
+        assert_close(time.time.device_s, whole_graph.time.device_s, 0);
+        assert_close(time.time.kernels, whole_graph.time.kernels, 0);
+    }
+    dit_census_free(census);
+}
+
 static void the_host_waits_for_copies_from_its_memory(void **state)
 {
     dit_cost_device d = round_device();
@@ -366,6 +389,7 @@ int main(void)
         cmocka_unit_test(the_host_waits_for_copies_from_its_memory),
         cmocka_unit_test(a_model_of_another_depth_has_the_same_last_block),
         cmocka_unit_test(a_census_is_found_by_config_and_batch),
+        cmocka_unit_test(broken_graphs_spare_the_device_and_not_the_host),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(every_shipped_census_is_read),
         cmocka_unit_test(a_decode_is_its_calls_and_its_blends),

@@ -268,6 +268,28 @@ static void points_are_read_as_is_believed(void **state)
     assert_int_equal(suite_path_remove(folder), DIT_OK);
 }
 
+/* Bars of one chart may have been made by two programs. */
+static void a_source_has_habits_by_method(void **state)
+{
+    static const struct {
+        const char *source, *method, *eager;
+    } cases[] = {
+        {"xdit-project/xdit_assets: performance/pixart/x.png", "tensor parallel", "pipefusion-legacy"},
+        {"xdit-project/xdit_assets: performance/pixart/x.png", "sp-ulysses", "pytorch-eager-2024"},
+        {"xdit-project/xdit_assets: performance/cogvideo/latency-cogvideo1.5-5b", "ulysses", "pytorch-eager-2024-12"},
+        {"xdit-project/xdit_assets: performance/cogvideo/cogvideo-l40-5b.png", "ulysses", "pytorch-eager-2024"},
+        {"nobody knows", "ulysses", "pytorch-eager-2025"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const suite_published_point point = {
+            .source = cases[i].source, .method = cases[i].method, .model = "", .scope = ""};
+        suite_published_habits habits;
+        suite_published_habits_of(&names, &point, &habits);
+        assert_string_equal(dit_json_text_or(habits.profiles, "pytorch-eager", ""), cases[i].eager);
+    }
+}
+
 static void write_table(const char *folder, const char *name, const char *text)
 {
     char path[SUITE_PATH];
@@ -335,6 +357,7 @@ int main(void)
         cmocka_unit_test(tables_name_what_exists),
         cmocka_unit_test(contradictions_are_about_points_that_exist),
         cmocka_unit_test(points_are_read_as_is_believed),
+        cmocka_unit_test(a_source_has_habits_by_method),
         cmocka_unit_test(damaged_tables_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -194,9 +194,9 @@ static void cross_attention_may_be_left_whole(void **state)
     static const char pixart[] =
         "{\"name\": \"pixart-alpha-xl-2\", \"as\": \"two\", \"override\": {\"num_layers\": 2}}";
     (void)state;
-    suite_simulated shared = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pytorch-eager", false);
+    suite_simulated shared = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pytorch-eager-2024", false);
     suite_simulated whole = simulate_model(pixart, "\"tensor_degree\": 4", "4xt4", "pipefusion-legacy", false);
-    suite_simulated alone = simulate_model(pixart, "\"ulysses_degree\": 4", "4xt4", "pytorch-eager", false);
+    suite_simulated alone = simulate_model(pixart, "\"ulysses_degree\": 4", "4xt4", "pytorch-eager-2024", false);
     suite_simulated equal = simulate_model(pixart, "\"ulysses_degree\": 4", "4xt4", "pipefusion-legacy", false);
     assert_true(3 * whole.sent_bytes == 2 * shared.sent_bytes);
     assert_true(whole.seconds < shared.seconds);

@@ -333,7 +333,7 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static const char workload_text[] =
     "\"defaults\":{" PIXART "," CLUSTER
-    ",\"profile\":\"pytorch-eager\"},\"axes\":{\"method\":[\"ulysses\",\"pipefusion\"],"
+    ",\"profile\":\"pytorch-eager-2025\"},\"axes\":{\"method\":[\"ulysses\",\"pipefusion\"],"
     "\"world_size\":[1,2,8]},\"measure\":{\"scope\":\"pipeline\"},\"published\":[{\"file\":\"mine.json\"%s}]";
 
 static void write_six_points(void)
@@ -376,7 +376,7 @@ static void points_become_lines_that_can_be_placed(void **state)
     assert_string_equal(text_of(tags, "method"), "ulysses");
     assert_string_equal(text_of(tags, "mesh"), "u2");
     assert_string_equal(text_of(tags, "platform"), "8xa100-sxm");
-    assert_string_equal(text_of(tags, "profile"), "pytorch-eager");
+    assert_string_equal(text_of(tags, "profile"), "pytorch-eager-2025");
     assert_true(fixture_number(tags, "steps") == 20 && fixture_number(tags, "world_size") == 2);
     assert_true(fabs(fixture_number(step, "value") - 2) < 1e-9); /* twenty steps of a tenth */
     assert_string_equal(text_of(cJSON_GetObjectItem(search, "tags"), "method"), "hybrid");
