@@ -3,7 +3,7 @@
 #include "base/json_writer.h"
 #include "base/stats.h"
 #include "base/words.h"
-#include "suite/simulate/point_class.h"
+#include "suite/calibrate/judged_points.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,12 +15,9 @@ enum { ROUNDS = 2 };
 typedef enum { BY_MACHINE, BY_MODEL, BY_COUNT } group_kind;
 static const char *const kind_names[] = {"machine", "model", NULL};
 
-/* A layer of attention has no model. */
 static const char *group_of(const suite_fitted_point *point, group_kind kind)
 {
-    const char *model = point->planned->point->model;
-    if (kind == BY_MACHINE) return point->accelerator;
-    return model ? model : "attention layer";
+    return kind == BY_MACHINE ? point->accelerator : suite_judged_model(point->planned);
 }
 
 static bool is_first(const suite_calibration_run *run, group_kind kind, int index)
@@ -78,61 +75,6 @@ static dit_status fit_without(suite_calibration_run *run)
     return DIT_OK;
 }
 
-/* ---- all points -------------------------------------------------------------------------------------------------- */
-
-/* The points of the plan's files that say which mesh they are of, in the fit or not, with room for their times. */
-typedef struct {
-    suite_planned_point *planned;
-    suite_fitted_point *points;
-    char (*accelerators)[64];
-    double *seconds, *sizes; /* sizes: of errors, for statistics */
-    int count;
-} holdout_points;
-
-static bool is_judged(const suite_point *point)
-{
-    const suite_published_point *published = point->published;
-    return !point->skip && !point->search && point->ask == SUITE_ASK_SECONDS && published->has_value &&
-           strcmp(published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
-           strcmp(published->status, SUITE_PUBLISHED_REPEATED) != 0;
-}
-
-static void release(holdout_points *all)
-{
-    free(all->planned);
-    free(all->points);
-    free(all->accelerators);
-    free(all->seconds);
-    free(all->sizes);
-}
-
-static dit_status add_file(const suite_planned_file *file, holdout_points *all)
-{
-    for (int i = 0; i < file->published.count; i++) {
-        if (!is_judged(&file->points[i])) continue;
-        int at = all->count++;
-        all->planned[at] = (suite_planned_point){file->name, "", &file->points[i]};
-        all->points[at] = (suite_fitted_point){.planned = &all->planned[at], .accelerator = all->accelerators[at]};
-        DIT_TRY(suite_calibration_machine_of(&file->points[i], all->accelerators[at]));
-    }
-    return DIT_OK;
-}
-
-static dit_status gather(const suite_calibration_run *run, holdout_points *all)
-{
-    size_t room = 1;
-    for (int i = 0; i < run->plan.file_count; i++) room += (size_t)run->plan.files[i].published.count;
-    all->planned = calloc(room, sizeof *all->planned);
-    all->points = calloc(room, sizeof *all->points);
-    all->accelerators = calloc(room, sizeof *all->accelerators);
-    all->seconds = calloc(room, sizeof *all->seconds);
-    all->sizes = calloc(room, sizeof *all->sizes);
-    if (!all->planned || !all->points || !all->accelerators || !all->seconds || !all->sizes)
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for held-out points");
-    for (int i = 0; i < run->plan.file_count; i++) DIT_TRY(add_file(&run->plan.files[i], all));
-    return DIT_OK;
-}
-
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 static void put_errors(dit_json_writer *w, cJSON *object, const double *sizes, int count)
@@ -142,78 +84,48 @@ static void put_errors(dit_json_writer *w, cJSON *object, const double *sizes, i
     dit_json_put_number(w, object, "p90_error", dit_stats_percentile(sizes, count, 0.9));
 }
 
-static double error_of(const suite_fitted_point *point, double seconds)
-{
-    return round((seconds / point->planned->point->published->value - 1) * 1e4) / 1e4 + 0.0;
-}
-
-/* Points of one chart err together: those of one source, one machine and one model are of one set, which is numbered by
- * its first point. */
-static int set_of(const holdout_points *all, int index)
-{
-    const suite_point *point = all->planned[index].point;
-    for (int i = 0; i < index; i++) {
-        const suite_point *other = all->planned[i].point;
-        if (strcmp(all->accelerators[i], all->accelerators[index]) == 0 &&
-            strcmp(group_of(&all->points[i], BY_MODEL), group_of(&all->points[index], BY_MODEL)) == 0 &&
-            strcmp(other->published->source, point->published->source) == 0)
-            return i;
-    }
-    return index;
-}
-
-static void put_point(dit_json_writer *w, cJSON *list, const holdout_points *all, int index)
-{
-    const suite_point *point = all->planned[index].point;
-    cJSON *one = dit_json_put_object(w, list, NULL);
-    dit_json_put_string(w, one, "file", all->planned[index].file);
-    dit_json_put_int(w, one, "index", point->published->index);
-    dit_json_put_number(w, one, "error", error_of(&all->points[index], all->seconds[index]));
-    dit_json_put_string(w, one, "reach", suite_point_reach(point));
-    dit_json_put_string(w, one, "kind", suite_point_kind(point));
-    dit_json_put_string(w, one, "software", suite_point_software(point));
-    dit_json_put_int(w, one, "set", set_of(all, index));
-}
-
 /* Adds the errors of what was predicted, and moves their sizes to all->sizes[*used] and on. */
-static void put_points(dit_json_writer *w, cJSON *object, const holdout_points *all, int *used)
+static void put_points(dit_json_writer *w, cJSON *object, const suite_judged_points *all, int *used)
 {
     int first = *used;
     for (int i = 0; i < all->count; i++)
-        if (!all->points[i].skipped && isfinite(all->seconds[i]))
-            all->sizes[(*used)++] = fabs(error_of(&all->points[i], all->seconds[i]));
+        if (!all->points[i].skipped && isfinite(all->predicted[i])) all->sizes[(*used)++] = suite_judged_size(all, i);
     put_errors(w, object, all->sizes + first, *used - first);
     cJSON *points = dit_json_put_array(w, object, "errors");
-    for (int i = 0; i < all->count; i++)
-        if (!all->points[i].skipped && isfinite(all->seconds[i])) put_point(w, points, all, i);
+    for (int i = 0; i < all->count; i++) {
+        if (all->points[i].skipped || !isfinite(all->predicted[i])) continue;
+        cJSON *one = dit_json_put_object(w, points, NULL);
+        dit_json_put_int(w, one, "point", i);
+        dit_json_put_number(w, one, "error", suite_judged_error(all, i));
+    }
 }
 
 /* What no value was fitted on, predicted by the base. */
-static dit_status put_outside(const suite_calibration_run *run, holdout_points *all, cJSON *document)
+static dit_status put_outside(const suite_calibration_run *run, suite_judged_points *all, cJSON *document)
 {
     dit_json_writer w = {0};
     int used = 0;
     for (int i = 0; i < all->count; i++) all->points[i].skipped = suite_point_in_fit(all->planned[i].point, &run->base);
-    DIT_TRY(suite_calibration_run_predict_points(run, &run->base, all->points, all->count, all->seconds));
+    DIT_TRY(suite_calibration_run_predict_points(run, &run->base, all->points, all->count, all->predicted));
     put_points(&w, dit_json_put_object(&w, document, "outside"), all, &used);
     return w.status;
 }
 
-static dit_status hold_out(suite_calibration_run *run, group_kind kind, const char *group, holdout_points *all,
+static dit_status hold_out(suite_calibration_run *run, group_kind kind, const char *group, suite_judged_points *all,
                            cJSON *list, int *used)
 {
     dit_json_writer w = {0};
     skip(run->points, run->point_count, kind, group, true);
     DIT_TRY(fit_without(run));
     skip(all->points, all->count, kind, group, false);
-    DIT_TRY(suite_calibration_run_predict_points(run, &run->fitted, all->points, all->count, all->seconds));
+    DIT_TRY(suite_calibration_run_predict_points(run, &run->fitted, all->points, all->count, all->predicted));
     cJSON *entry = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, entry, "name", group);
     put_points(&w, entry, all, used);
     return w.status;
 }
 
-static dit_status put_kind(suite_calibration_run *run, group_kind kind, holdout_points *all, cJSON *list)
+static dit_status put_kind(suite_calibration_run *run, group_kind kind, suite_judged_points *all, cJSON *list)
 {
     dit_json_writer w = {0};
     int used = 0;
@@ -249,12 +161,14 @@ static dit_status check_base(const suite_calibration_run *run)
                           "`ditbench calibrate --from published` fits it");
 }
 
-static dit_status fill(suite_calibration_run *run, const char *by, holdout_points *all, cJSON *document)
+static dit_status fill(suite_calibration_run *run, const char *by, suite_judged_points *all, cJSON *document)
 {
     dit_json_writer w = {0};
-    dit_json_put_string(&w, document, "schema", "ditbench.holdout/2");
+    dit_json_put_string(&w, document, "schema", "ditbench.holdout/3");
     put_sources(&w, run, document);
-    dit_json_put_status(&w, gather(run, all));
+    dit_json_put_status(&w, suite_judged_points_gather(&run->plan, all));
+    if (w.status == DIT_OK)
+        dit_json_put_status(&w, suite_judged_points_put(&w, dit_json_put_array(&w, document, "points"), all));
     if (w.status == DIT_OK) dit_json_put_status(&w, put_outside(run, all, document));
     cJSON *list = dit_json_put_array(&w, document, "held_out");
     for (int kind = 0; kind < BY_COUNT && w.status == DIT_OK; kind++)
@@ -270,9 +184,9 @@ static dit_status run_all(suite_calibration_run *run, const char *by, cJSON *doc
     DIT_TRY(check_base(run));
     DIT_TRY(suite_calibration_run_gather(run));
     run->plan.rounds = ROUNDS;
-    holdout_points all = {0};
+    suite_judged_points all = {0};
     dit_status st = fill(run, by, &all, document);
-    release(&all);
+    suite_judged_points_release(&all);
     return st;
 }
 

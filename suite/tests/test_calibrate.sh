@@ -66,7 +66,7 @@ holds_out() {
         says 'without one model: 37 points' && says 'rtx-4090' && says 'sd3-medium'
 }
 errors_of_priors() { # of the fit, before it; each line an error
-    awk -F: '/"published"/ { published = $2 + 0 } /"before"/ && !/\{/ { printf "%.4f\n", ($2 + 0) / published - 1 }' "$work/fitted.json"
+    awk -F: '/"published"/ { published = $2 + 0 } /"before"/ && !/\{/ { printf "%.4f\n", log(published / $2) }' "$work/fitted.json"
 }
 a_machine_left_out_has_the_priors() {
     errors_of_priors >"$work/priors" &&
@@ -76,8 +76,10 @@ a_machine_left_out_has_the_priors() {
 }
 ok "machines and models are left out, one after the other" holds_out
 ok "of a machine left out nothing is fitted" a_machine_left_out_has_the_priors
-classes_of_errors() { # every error has its class and its set; points outside the fit are of no machine of the plan
-    [ "$(grep -c '"error":' "$work/held.json")" -eq "$(grep -c '"set":' "$work/held.json")" ] &&
+classes_of_errors() { # every error names a point, and every point has its class, its set and its question
+    [ "$(grep -c '"error":' "$work/held.json")" -eq "$(grep -c '"point":' "$work/held.json")" ] &&
+        [ "$(grep -c '"index":' "$work/held.json")" -eq "$(grep -c '"set":' "$work/held.json")" ] &&
+        [ "$(grep -c '"index":' "$work/held.json")" -eq "$(grep -c '"question":' "$work/held.json")" ] &&
         grep -q '"kind": *"exact"' "$work/held.json" && grep -q '"software": *"compiled"' "$work/held.json" &&
         says 'outside the fit: [1-9]'
 }
