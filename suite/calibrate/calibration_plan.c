@@ -170,13 +170,6 @@ static dit_status take_point(const plan_reader *reader, const char *pointer, con
     return DIT_OK;
 }
 
-/* A fit takes times of whole runs and of loops; not what is not believed, nor one measurement twice. */
-static bool is_judged(const suite_point *point)
-{
-    return point->ask == SUITE_ASK_SECONDS && strcmp(point->published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
-           strcmp(point->published->status, SUITE_PUBLISHED_REPEATED) != 0;
-}
-
 static dit_status choose(const plan_reader *reader, const char *pointer, const suite_planned_file *file,
                          const char *where, const char *why)
 {
@@ -190,7 +183,7 @@ static dit_status choose(const plan_reader *reader, const char *pointer, const s
         const suite_planned_point chosen = {file->name, why, &file->points[i]};
         bool holds = false;
         DIT_TRY(suite_point_test(chosen.point, where, &holds));
-        if (holds && !chosen.point->skip && is_judged(chosen.point)) DIT_TRY(take_point(reader, pointer, &chosen));
+        if (holds && suite_point_is_countable(chosen.point)) DIT_TRY(take_point(reader, pointer, &chosen));
     }
     if (stage->point_count > before) return DIT_OK;
     return dit_error_hint(dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,

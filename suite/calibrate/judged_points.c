@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_judged(const suite_point *point)
-{
-    const suite_published_point *published = point->published;
-    return !point->skip && !point->search && point->ask == SUITE_ASK_SECONDS && published->has_value &&
-           strcmp(published->status, SUITE_PUBLISHED_DOUBTFUL) != 0 &&
-           strcmp(published->status, SUITE_PUBLISHED_REPEATED) != 0;
-}
-
 void suite_judged_points_release(suite_judged_points *judged)
 {
     free(judged->planned);
@@ -29,7 +21,7 @@ void suite_judged_points_release(suite_judged_points *judged)
 static dit_status add_file(const suite_planned_file *file, suite_judged_points *out)
 {
     for (int i = 0; i < file->published.count; i++) {
-        if (!is_judged(&file->points[i])) continue;
+        if (!suite_point_is_countable(&file->points[i]) || file->points[i].search) continue;
         int at = out->count++;
         out->planned[at] = (suite_planned_point){file->name, "", &file->points[i]};
         out->points[at] = (suite_fitted_point){.planned = &out->planned[at], .accelerator = out->accelerators[at]};

@@ -69,8 +69,7 @@ static void add_run(material *all, const suite_published_point *time)
 {
     run *next = &all->runs[all->count];
     if (strcmp(time->metric, "latency") != 0 || !time->has_value || time->value <= 0 || time->gpus < 1) return;
-    if (strcmp(time->status, SUITE_PUBLISHED_DOUBTFUL) == 0 || strcmp(time->status, SUITE_PUBLISHED_REPEATED) == 0)
-        return;
+    if (!suite_published_counts(time)) return;
     const suite_published_point *power = power_of(&all->published, time);
     *next = (run){.point = time, .model = all->count};
     if (!power || power->value <= 0 || !find_accelerator(all, time, next->accelerator)) return;

@@ -596,6 +596,11 @@ static const char *take_word(const char *text, char word[32], int *number)
     return text;
 }
 
+bool suite_published_counts(const suite_published_point *point)
+{
+    return strcmp(point->status, SUITE_PUBLISHED_DOUBTFUL) != 0 && strcmp(point->status, SUITE_PUBLISHED_REPEATED) != 0;
+}
+
 static void take_setting(const char *key, int number, suite_published_method *out)
 {
     static const char layout[] = "layout ";

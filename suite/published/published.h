@@ -34,6 +34,9 @@ typedef struct {
     double value, rounding; /* in `unit`; the most that the digits, or their reading, may be off */
 } suite_published_point;
 
+/* True if something may be judged by the point, or fitted to it: its status is neither of the two above. */
+bool suite_published_counts(const suite_published_point *point);
+
 /* A file of published numbers. release accepts a zeroed one. */
 typedef struct {
     dit_json source;

@@ -572,6 +572,12 @@ static void write_panel(const suite_point *point, suite_point_result *out)
              (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
 }
 
+bool suite_point_is_countable(const suite_point *point)
+{
+    return !point->skip && point->ask != SUITE_ASK_MEMORY_BYTES && point->published->has_value &&
+           suite_published_counts(point->published);
+}
+
 static suite_point_result result_of(const suite_point *point)
 {
     const suite_published_point *published = point->published;

@@ -95,6 +95,10 @@ dit_status suite_point_understand(const suite_published_names *names, const suit
                                   const char *profile, suite_point *out);
 void suite_point_release(suite_point *point);
 
+/* True if values may be fitted to the point, and a fit be judged by it: an understood time, of a run, a loop or a
+ * decode, or rate that was printed, counts (suite_published_counts). Peak memory is no time. */
+bool suite_point_is_countable(const suite_point *point);
+
 /* What became of a point. */
 typedef struct {
     int index;

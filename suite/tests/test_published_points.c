@@ -27,6 +27,32 @@ static suite_point understood(const char *members)
     return understood_by(NULL, members);
 }
 
+/* What values may be fitted to, and a fit be judged by. */
+static void times_that_are_believed_and_said_once_are_countable(void **state)
+{
+    static const struct {
+        bool countable;
+        const char *status, *metric;
+    } cases[] = {
+        {true, "", "latency"},          {true, "", "latency_vae_decode"}, {false, "doubtful", "latency"},
+        {false, "repeated", "latency"}, {false, "", "peak_memory"},       {false, "", "FID"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[512];
+        bool memory = strcmp(cases[i].metric, "peak_memory") == 0;
+        snprintf(
+            members, sizeof members,
+            "\"model\":\"FLUX.1-dev\",\"resolution\":\"1024x1024\",\"steps\":28,\"hardware\":\"8xA100\",\"gpus\":1,"
+            "\"method\":\"baseline\",\"metric\":\"%s\",\"unit\":\"%s\",\"value\":2,\"status\":\"%s\"",
+            cases[i].metric, memory ? "GB" : "s", cases[i].status);
+        suite_point point = understood(members);
+        if (memory || cases[i].countable) assert_int_equal(point.skip, SUITE_SKIP_NONE);
+        if (suite_point_is_countable(&point) != cases[i].countable) fail_msg("%s", members);
+        suite_point_release(&point);
+    }
+}
+
 static void every_reason_is_found(void **state)
 {
     static const struct {
@@ -535,6 +561,7 @@ static void most_printed_latencies_are_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_that_are_believed_and_said_once_are_countable),
         cmocka_unit_test(every_reason_is_found),
         cmocka_unit_test(a_point_becomes_one_case),
         cmocka_unit_test(what_a_source_does_is_known),
