@@ -568,6 +568,7 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
             continue;
         if (steps) out->pipefusion_warmup_steps = steps->valueint;
         if (scope) out->scope = cJSON_GetStringValue(scope);
+        out->known = *dit_json_text_or(row, "source", "");
         out->runtime = dit_json_text_or(row, "runtime", NULL);
         out->tiling = cJSON_IsTrue(dit_json_member(row, "tiling"));
         out->synchronous_more = (int)dit_json_int_or(row, "synchronous_steps_more", 0);

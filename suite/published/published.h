@@ -97,6 +97,7 @@ const char *suite_published_profile(const suite_published_names *names, const ch
 
 /* How the scripts of a source ran and timed their software, beyond what a point says. */
 typedef struct {
+    bool known;                  /* a row names the source; false: the row of all others, or none  */
     const char *runtime;         /* where a point names none; NULL: not known                      */
     int pipefusion_warmup_steps; /* -1: not known                                                  */
     const char *scope;           /* of a latency: "pipeline", or "latents" where none were decoded */

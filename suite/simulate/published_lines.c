@@ -277,6 +277,24 @@ static void note_missed(selection *chosen, const suite_published_point *point, c
     if (chosen->missed++ == 0) snprintf(chosen->first, sizeof chosen->first, "/%d: %.300s", point->index, why);
 }
 
+/* The software of somebody's own points, where neither they nor a row of the tables says more of it: that of the
+ * workload's simulated cases, if it is one. NULL: what a point says. */
+static const char *own_profile(const selection *chosen, const suite_published_point *point)
+{
+    const suite_workload *workload = chosen->workload;
+    const char *profile = NULL;
+    suite_published_habits habits;
+    suite_published_habits_of(chosen->names, point, &habits);
+    if (!chosen->own || habits.known || point->runtime[0]) return NULL;
+    for (int i = 0; i < workload->case_count; i++) {
+        const char *one = dit_json_text_or(workload->cases[i].tags, "profile", NULL);
+        if (!one || !workload->cases[i].is_simulated) continue;
+        if (profile && strcmp(profile, one) != 0) return NULL;
+        profile = one;
+    }
+    return profile;
+}
+
 /* A method that no table knows is placed by its machine, model and size alone, as the best of a search is. */
 static dit_status understand_unknown(const selection *chosen, suite_published_point as_time, suite_point *out)
 {
@@ -285,7 +303,7 @@ static dit_status understand_unknown(const selection *chosen, suite_published_po
     as_time.method = as_time.search ? "hybrid" : "single";
     as_time.beyond = NULL;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) as_time.degree[axis] = as_time.search ? 0 : 1;
-    return suite_point_understand(chosen->names, &as_time, NULL, out);
+    return suite_point_understand(chosen->names, &as_time, own_profile(chosen, &as_time), out);
 }
 
 /* Everything but the number decides the place: a memory, and a lack of it, are placed like a time. */
@@ -303,7 +321,7 @@ static dit_status take_point(selection *chosen, const suite_published_point *pri
     if (metric < 0 && chosen->own)
         note_missed(chosen, printed, "a report does not compare numbers of its metric and unit");
     if (metric < 0 || (chosen->where && suite_point_ruled_out(published, chosen->where))) return DIT_OK;
-    DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));
+    DIT_TRY(suite_point_understand(chosen->names, &as_time, own_profile(chosen, printed), &point));
     bool unknown = chosen->own && point.skip == SUITE_SKIP_METHOD_UNKNOWN;
     if (unknown) DIT_TRY(understand_unknown(chosen, as_time, &point));
     point.published = published;

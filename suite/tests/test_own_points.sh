@@ -11,7 +11,7 @@ cat >"$work/mine.json" <<'EOF'
 {
   "schema": "ditbench.workload/1",
   "name": "mine",
-  "defaults": {"model": "flux.1-dev", "num_inference_steps": 28, "platform": "2x8xl40", "profile": "pytorch-eager-2025",
+  "defaults": {"model": "flux.1-dev", "num_inference_steps": 28, "platform": "2x8xl40", "profile": "pytorch-eager",
                "element": "fp16", "resolution": "1024x1024", "warmup_steps": 0, "threads_per_rank": 1},
   "zip": [{"method": ["single", "ring"], "world_size": [1, 2]}],
   "measure": {"scope": "latents", "deadline_s": 300},

@@ -273,12 +273,14 @@ static void a_source_has_habits_by_method(void **state)
 {
     static const struct {
         const char *source, *method, *eager;
+        bool known;
     } cases[] = {
-        {"xdit-project/xdit_assets: performance/pixart/x.png", "tensor parallel", "pipefusion-legacy"},
-        {"xdit-project/xdit_assets: performance/pixart/x.png", "sp-ulysses", "pytorch-eager-2024"},
-        {"xdit-project/xdit_assets: performance/cogvideo/latency-cogvideo1.5-5b", "ulysses", "pytorch-eager-2024-12"},
-        {"xdit-project/xdit_assets: performance/cogvideo/cogvideo-l40-5b.png", "ulysses", "pytorch-eager-2024"},
-        {"nobody knows", "ulysses", "pytorch-eager-2025"},
+        {"xdit-project/xdit_assets: performance/pixart/x.png", "tensor parallel", "pipefusion-legacy", true},
+        {"xdit-project/xdit_assets: performance/pixart/x.png", "sp-ulysses", "pytorch-eager-2024", true},
+        {"xdit-project/xdit_assets: performance/cogvideo/latency-cogvideo1.5-5b", "ulysses", "pytorch-eager-2024-12",
+         true},
+        {"xdit-project/xdit_assets: performance/cogvideo/cogvideo-l40-5b.png", "ulysses", "pytorch-eager-2024", true},
+        {"nobody knows", "ulysses", "pytorch-eager-2025", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -287,6 +289,7 @@ static void a_source_has_habits_by_method(void **state)
         suite_published_habits habits;
         suite_published_habits_of(&names, &point, &habits);
         assert_string_equal(dit_json_text_or(habits.profiles, "pytorch-eager", ""), cases[i].eager);
+        assert_int_equal(habits.known, cases[i].known);
     }
 }
 
