@@ -43,8 +43,8 @@ $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated
 TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))
 
 # What the simulator charges needs no SimGrid.
-$(BUILD)/tests/engine_test_sim: $(BUILD)/engine/tests/test_sim.o $(patsubst %,$(BUILD)/engine/sim/%.o,sim links hops) \
-		$(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+$(BUILD)/tests/engine_test_sim $(BUILD)/tests/engine_test_sim_serial: $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o \
+		$(patsubst %,$(BUILD)/engine/sim/%.o,sim links hops serial) $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
 

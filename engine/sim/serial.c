@@ -174,10 +174,15 @@ static dit_status decode_built(dit_sim *sim, const dit_json *doc, const dit_case
     return st;
 }
 
-static bool is_built(const dit_json *doc, const cJSON *config)
+/* Another class of VAEs is no error; a mistake in the config of one that is built is. */
+static dit_status find_built(const dit_json *doc, const cJSON *config, bool *built)
 {
     dit_vae_facts facts;
-    return dit_vae_read_facts(&(dit_config){.doc = doc, .object = config, .pointer = "/vae/config"}, &facts) == DIT_OK;
+    dit_status st = dit_vae_read_facts(&(dit_config){.doc = doc, .object = config, .pointer = "/vae/config"}, &facts);
+    *built = st == DIT_OK;
+    if (st != DIT_ERR_UNSUPPORTED) return st;
+    dit_error_clear();
+    return DIT_OK;
 }
 
 /* Decoded pictures are copied to the host, which makes 8-bit pictures of them, element by element. */
@@ -217,9 +222,11 @@ static dit_status decode(dit_sim *sim, const dit_json *doc, const dit_case *kase
     const dit_cost_profile *profile = dit_sim_get_profile(sim);
     const cJSON *config = dit_json_member(kase->vae, "config");
     dit_census *census = NULL;
+    bool built;
     if (!kase->vae) return DIT_OK;
+    DIT_TRY(find_built(doc, config, &built));
     if (*profile->census) DIT_TRY(dit_census_read(profile->census, config, false, &census));
-    bool counted = census && dit_census_get_schedule(census), built = is_built(doc, config);
+    bool counted = census && dit_census_get_schedule(census);
     dit_sim_set_free_of_charge(sim, counted);
     dit_status st = built ? decode_built(sim, doc, kase, out) : DIT_OK;
     dit_sim_set_free_of_charge(sim, false);

@@ -1,0 +1,86 @@
+/* The VAE of a simulated request, without SimGrid: which of its configs are left out, and which are mistakes. */
+#include "engine/sim/serial.h"
+
+#include "base/tests/test.h"
+
+static double clock_s;
+
+static double now_s(void)
+{
+    return clock_s;
+}
+
+static void pass(double seconds)
+{
+    clock_s += seconds;
+}
+
+static double bandwidth(const char *from, const char *to)
+{
+    (void)from, (void)to;
+    return 0;
+}
+
+static const dit_sim_grid grid = {.now_s = now_s, .pass = pass, .bandwidth = bandwidth};
+
+/* Charges a request whose VAE has this config, with software that lists its operators by hand. */
+static dit_status serial_of(const char *config, dit_sim_serial *out)
+{
+    char text[2048];
+    dit_json doc;
+    dit_sim *sim;
+    dit_case kase = {.num_images = 1, .num_frames = 1};
+    clock_s = 0;
+    snprintf(text, sizeof text,
+             "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
+             "\"profile\":\"%s/workloads/profiles/pytorch-eager.json\",\"element\":\"fp16\",\"inside\":\"nvlink\","
+             "\"nvswitch\":true,\"devices_per_node\":8,\"bandwidth_bytes_per_s\":200e9},"
+             "\"measure\":{\"scope\":\"pipeline\"},\"vae\":{\"config\":%s}}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, config);
+    assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
+    kase.vae = dit_json_member(doc.root, "vae");
+    assert_ok(dit_sim_create(&grid, &sim));
+    assert_ok(dit_sim_read(sim, &doc, 1));
+    dit_error_clear();
+    dit_status st = dit_sim_serial_run(sim, &doc, &kase, out);
+    dit_sim_free(sim);
+    dit_json_release(&doc);
+    return st;
+}
+
+static void a_vae_that_is_not_built_takes_no_time(void **state)
+{
+    dit_sim_serial out;
+    (void)state;
+    assert_ok(serial_of("{\"_class_name\":\"AutoencoderOfTomorrow\"}", &out));
+    assert_true(out.vae_decode_s == 0 && out.vae_bytes == 0);
+    assert_string_equal(dit_error_last()->message, "");
+}
+
+static void a_mistake_in_a_vae_that_is_built_is_an_error(void **state)
+{
+    static const struct {
+        const char *config;
+        dit_status status;
+        const char *words;
+    } cases[] = {
+        {"{}", DIT_ERR_JSON_MISSING, "_class_name"},
+        {"{\"_class_name\":\"AutoencoderKL\",\"latent_channels\":\"many\"}", DIT_ERR_JSON_TYPE, "/vae/config"},
+    };
+    dit_sim_serial out;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dit_status st = serial_of(cases[i].config, &out);
+        if (st != cases[i].status) fail_msg("%s: %s", cases[i].config, dit_status_name(st));
+        if (!strstr(dit_error_last()->message, cases[i].words)) fail_msg("%s", dit_error_last()->message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vae_that_is_not_built_takes_no_time),
+        cmocka_unit_test(a_mistake_in_a_vae_that_is_built_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
