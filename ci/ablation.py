@@ -85,18 +85,6 @@ PROFILES = "workloads/profiles/*.json"
 ACCELERATORS = "workloads/accelerators/*.json"
 
 
-def no_census(data):
-    def listed(document):
-        lists = {"eager": "pytorch-eager", "compile": "torch-compile"}
-        for row in document["sources"]:
-            for runtime, profile in row.get("profiles", {}).items():
-                if profile[:13] in ("pytorch-eager", "torch-compile"):
-                    row["profiles"][runtime] = lists[profile[:13].rsplit("-", 1)[1]]
-        return True
-
-    data.change("results/published/methods.json", listed)
-
-
 def whole_graphs(data):
     def compiled(document):
         if document["name"] != "inductor-broken":
@@ -151,7 +139,7 @@ def messages_wait(data):
 
 # Name: what is switched off, and how.
 MECHANISMS = {
-    "census": ("operators counted in the model's own code: listed by hand instead", no_census),
+    "census": ("operators counted in the model's own code: listed by hand instead", lambda d: d.drop(PROFILES, "census")),
     "wrapper": ("what a library dispatches around shared attention", lambda d: d.drop(PROFILES, "wrapper")),
     "broken-graphs": ("graphs that end at every attention: the host pays for the generated kernels alone", whole_graphs),
     "pageable-copies": ("copies from host memory that stall the stream", lambda d: d.drop(PROFILES, "pageable_copy_bytes_per_s")),
