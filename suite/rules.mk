@@ -14,7 +14,7 @@ SUITE_TESTS := $(patsubst suite/tests/%.c,$(BUILD)/tests/suite_%,$(sort $(wildca
 $(BUILD)/tests/suite_%: $(BUILD)/suite/tests/%.o $(BUILD)/suite/suite.a $(BUILD)/reports/reports.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(SUITE_LIBS) -o $@
-TESTS += $(SUITE_TESTS) $(BUILD)/tests/suite_one_document $(BUILD)/tests/suite_synthetic_sessions
+TESTS += $(SUITE_TESTS) $(BUILD)/tests/suite_one_document $(BUILD)/tests/suite_synthetic_sessions $(BUILD)/tests/suite_held_out_figures
 
 # An engine that makes its times up: for tests of the harness only, never installed.
 $(BUILD)/tests/ditbench-engine-fake: $(BUILD)/suite/tests/fake_engine.o $(BUILD)/base/base.a
