@@ -43,8 +43,9 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, MOST_RUNS = 2000, LATER_S = 3600 };
-static const char *const faults[] = {"none",   "crash",      "kill",       "hang",      "exit", "wrong",  "nan", "torn",
-                                     "silent", "old_schema", "new_schema", "slow_rank", "leak", "orphan", NULL};
+static const char *const faults[] = {"none", "crash",  "kill",   "hang",       "exit",       "wrong",
+                                     "nan",  "torn",   "silent", "old_schema", "new_schema", "slow_rank",
+                                     "leak", "orphan", "greedy", NULL};
 
 typedef struct {
     int64_t seed, slow_starts, process, rank, leak_bytes, held_up, hosts, slow_host;
@@ -343,6 +344,17 @@ static void leave_orphan(void)
     _exit(0);
 }
 
+/* Writes to ever more memory. Somebody must set a limit, and this one stops at a GiB. */
+static void take_memory(void)
+{
+    const size_t piece = 1 << 20;
+    for (int i = 0; i < 1024; i++) {
+        char *more = malloc(piece);
+        if (more) memset(more, i + 1, piece);
+        if (!more || more[piece - 1] != (char)(i + 1)) _exit(DIT_EXIT_CASE);
+    }
+}
+
 static void fail_as_told(const fake *f)
 {
     if (f->rank != f->does.rank) return;
@@ -350,6 +362,7 @@ static void fail_as_told(const fake *f)
     if (has_fault(f, "kill")) raise(SIGKILL);
     if (has_fault(f, "exit")) _exit(DIT_EXIT_CASE);
     if (has_fault(f, "orphan")) leave_orphan();
+    if (has_fault(f, "greedy")) take_memory();
     if (has_fault(f, "hang")) sleep(LATER_S);
 }
 

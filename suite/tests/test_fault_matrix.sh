@@ -94,6 +94,29 @@ else
     fault "the clock jumps by a day" 3 "deadlines hold" clock_jumps
 fi
 
+# A group of processes that may have 128 MiB together, where this machine lets one be made.
+new_cage() {
+    cage=/sys/fs/cgroup/memory/ditbench-test-$$ # version 1
+    [ -d /sys/fs/cgroup/memory ] || cage=/sys/fs/cgroup/ditbench-test-$$
+    mkdir "$cage" 2>/dev/null || return 1
+    trap 'rmdir "$cage" 2>/dev/null; rm -rf "$work"' EXIT
+    local limit=memory.limit_in_bytes
+    [ -f "$cage/$limit" ] || limit=memory.max
+    echo $((128 << 20)) 2>/dev/null >"$cage/$limit" || return 1
+    printf '#!/bin/sh\necho $$ >%s/cgroup.procs && exec %s "$@"\n' "$cage" "$fake_engine" >"$work/caged"
+    chmod +x "$work/caged"
+    # shellcheck disable=SC2016 # the inner shell expands it
+    sh -c 'echo $$ >"$0/cgroup.procs"' "$cage" 2>/dev/null
+}
+really_out_of_memory() { # the last --engine counts
+    ended '"fault": "greedy"' 3 oom 'E_MEMORY.*ran out of memory' --engine "$work/caged"
+}
+if new_cage; then
+    fault "a rank takes all memory" 3 "E_MEMORY: ran out of memory" really_out_of_memory
+else
+    skip "a rank takes all memory" "no group of processes with a limit of memory can be made here"
+fi
+
 kept() { # after a run that could not write: what the journal holds is whole, and the rest runs
     cat "$work/out"
     [ -s "$session/journal.jsonl" ] && sound && mended
