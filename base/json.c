@@ -203,6 +203,13 @@ dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, co
     return DIT_OK;
 }
 
+dit_status dit_json_require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   double min, double max, double *out)
+{
+    if (!dit_json_member(object, key)) return missing(doc, pointer, key);
+    return dit_json_optional_number(doc, object, pointer, key, min, max, out);
+}
+
 dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                   bool *out)
 {

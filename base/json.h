@@ -62,6 +62,8 @@ dit_status dit_json_require_int(const dit_json *doc, const cJSON *object, const 
                                 int64_t min, int64_t max, int64_t *out);
 dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                  int64_t min, int64_t max, int64_t *out);
+dit_status dit_json_require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   double min, double max, double *out);
 dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                     double min, double max, double *out);
 dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,

@@ -15,14 +15,6 @@ enum { POINTER = 128 };
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static dit_status require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
-                                 double min, double max, double *out)
-{
-    if (!cJSON_GetObjectItemCaseSensitive(object, key))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "there is no '%s'", key);
-    return dit_json_optional_number(doc, object, pointer, key, min, max, out);
-}
-
 static dit_status copy_name(const dit_json *doc, const cJSON *value, const char *pointer, char out[DIT_COST_NAME])
 {
     if (!cJSON_IsString(value)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a name is a string");
@@ -215,7 +207,7 @@ static dit_status read_tiles(const dit_json *doc, const cJSON *cost, dit_cost_de
         DIT_TRY(dit_json_only_keys(doc, value, at, keys));
         DIT_TRY(dit_json_require_int(doc, value, at, "rows", 1, 65536, &tile->rows));
         DIT_TRY(dit_json_require_int(doc, value, at, "columns", 1, 65536, &tile->columns));
-        DIT_TRY(require_number(doc, value, at, "efficiency", 1e-3, 1, &tile->efficiency));
+        DIT_TRY(dit_json_require_number(doc, value, at, "efficiency", 1e-3, 1, &tile->efficiency));
         out->tiles++;
     }
     DIT_TRY(dit_json_optional_object(doc, cost, "/cost", "attention_tile", &attention));
@@ -233,9 +225,9 @@ static dit_status read_together(const dit_json *doc, const cJSON *cost, dit_cost
     DIT_TRY(dit_json_optional_object(doc, cost, "/cost", "together", &object));
     if (!object) return DIT_OK;
     DIT_TRY(dit_json_only_keys(doc, object, "/cost/together", keys));
-    DIT_TRY(require_number(doc, object, "/cost/together", "ranks", 2, 65536, &out->ranks));
-    DIT_TRY(require_number(doc, object, "/cost/together", "compute", 1e-3, 1, &out->compute));
-    return require_number(doc, object, "/cost/together", "bandwidth", 1e-3, 1, &out->bandwidth);
+    DIT_TRY(dit_json_require_number(doc, object, "/cost/together", "ranks", 2, 65536, &out->ranks));
+    DIT_TRY(dit_json_require_number(doc, object, "/cost/together", "compute", 1e-3, 1, &out->compute));
+    return dit_json_require_number(doc, object, "/cost/together", "bandwidth", 1e-3, 1, &out->bandwidth);
 }
 
 static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
@@ -260,7 +252,7 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
     out->attention_scale = 1;
     out->head_granularity = 32;
     DIT_TRY(dit_json_only_keys(doc, cost, "/cost", keys));
-    DIT_TRY(require_number(doc, cost, "/cost", "gemm_ceiling", 1e-3, 1, &out->gemm_ceiling));
+    DIT_TRY(dit_json_require_number(doc, cost, "/cost", "gemm_ceiling", 1e-3, 1, &out->gemm_ceiling));
     out->gemm_fill_k = dit_cost_fill_k(out, dit_cost_generation_of(out->architecture) >= DIT_COST_HOPPER);
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "gemm_fill_k", 0, 1e6, &out->gemm_fill_k));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "attention_scale", 1e-3, 1e3, &out->attention_scale));
@@ -269,7 +261,7 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "bandwidth_scale", 1e-3, 1e3, &bandwidth_scale));
     out->bandwidth_bytes_per_s *= bandwidth_scale;
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "l2_speed", 1, 100, &out->l2_speed));
-    DIT_TRY(require_number(doc, cost, "/cost", "launch_s", 0, 1, &out->launch_s));
+    DIT_TRY(dit_json_require_number(doc, cost, "/cost", "launch_s", 0, 1, &out->launch_s));
     DIT_TRY(read_tiles(doc, cost, out));
     DIT_TRY(read_together(doc, cost, &out->together));
     return read_fractions(doc, cost, &out->bandwidth_fraction);
@@ -322,8 +314,8 @@ static dit_status read_part(const dit_json *doc, const cJSON *parts, dit_cost_pa
     DIT_TRY(dit_json_require_object(doc, parts, "/parts", dit_cost_part_name(part), &value));
     snprintf(pointer, sizeof pointer, "/parts/%s", dit_cost_part_name(part));
     DIT_TRY(dit_json_only_keys(doc, value, pointer, keys));
-    DIT_TRY(require_number(doc, value, pointer, "kernels", 0, 1000, &out->parts[part].kernels));
-    return require_number(doc, value, pointer, "passes", 0, 1000, &out->parts[part].passes);
+    DIT_TRY(dit_json_require_number(doc, value, pointer, "kernels", 0, 1000, &out->parts[part].kernels));
+    return dit_json_require_number(doc, value, pointer, "passes", 0, 1000, &out->parts[part].passes);
 }
 
 static dit_status read_parts(const dit_json *doc, dit_cost_profile *out)
@@ -427,10 +419,11 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(dit_json_require_schema(doc, "ditbench.profile/1"));
     DIT_TRY(dit_json_only_keys(doc, root, "", keys));
     DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(root, "name"), "/name", out->name));
-    DIT_TRY(require_number(doc, root, "", "dispatch_s", 0, 1, &out->dispatch_s));
-    DIT_TRY(require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
-    DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
-    DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
+    DIT_TRY(dit_json_require_number(doc, root, "", "dispatch_s", 0, 1, &out->dispatch_s));
+    DIT_TRY(dit_json_require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
+    DIT_TRY(dit_json_require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
+    DIT_TRY(
+        dit_json_require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
     DIT_TRY(dit_json_optional_number(doc, root, "", "kernels_before_messages", 0, 1, &out->kernels_before_messages));
     DIT_TRY(dit_habits_read(doc, root, "", &out->habits));
     out->conv_efficiency = 1;

@@ -17,13 +17,9 @@ static dit_status read_rule(const dit_json *doc, dit_rule *out)
     static const char *const keys[] = {"schema", "name", "title", "fuses", "views", "launches", "why", "source", NULL};
     static const char *const fuses[] = {"nothing", "chains", NULL}, *const views[] = {"dispatched", "free", NULL};
     static const char *const launches[] = {"operator", "half", "forward", "uncompiled", NULL};
-    const char *schema;
     int fused, free_views, launch;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.rule/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
-                             "the schema is '%s' where 'ditbench.rule/1' is expected", schema);
+    DIT_TRY(dit_json_require_schema(doc, "ditbench.rule/1"));
     DIT_TRY(read_word(doc, "fuses", fuses, &fused));
     DIT_TRY(read_word(doc, "views", views, &free_views));
     DIT_TRY(read_word(doc, "launches", launches, &launch));

@@ -1,6 +1,7 @@
 /* Rule: what a compiler or CUDA graphs make of the operators that a census counted. It says which of them become one
- * kernel, whether views cost the host anything, and what one launch is: an operator, a half of a part (a graph ends where
- * attention begins), a whole forward with its attention and messages, or what it was before a compiler came. Files of workloads/profiles/rules/.
+ * kernel, whether views cost the host anything, and what one launch is: an operator, a half of a part (a graph ends
+ * where attention begins), a whole forward with its attention and messages, or what it was before a compiler came.
+ * Files of workloads/profiles/rules/.
  */
 #ifndef DIT_KERNELS_COST_RULE_H
 #define DIT_KERNELS_COST_RULE_H

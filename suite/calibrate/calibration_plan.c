@@ -21,14 +21,6 @@ typedef struct {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static dit_status require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
-                                 double least, double most, double *out)
-{
-    if (!dit_json_member(object, key))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"%s\" is required", key);
-    return dit_json_optional_number(doc, object, pointer, key, least, most, out);
-}
-
 /* Bounds of a value: its own, else those that the plan has for all values of its key. */
 static dit_status read_bounds(const plan_reader *reader, const cJSON *object, const char *pointer,
                               suite_planned_value *out)
@@ -39,7 +31,7 @@ static dit_status read_bounds(const plan_reader *reader, const cJSON *object, co
     suite_calibrated_key_range(out->what.key, &least, &most);
     for (int i = 0; i < 2; i++) {
         bool own = dit_json_member(object, names[i]) || !common;
-        DIT_TRY(require_number(reader->doc, own ? object : common, pointer, names[i], least, most, to[i]));
+        DIT_TRY(dit_json_require_number(reader->doc, own ? object : common, pointer, names[i], least, most, to[i]));
     }
     return DIT_OK;
 }
@@ -61,8 +53,8 @@ static dit_status check_bounds(const dit_json *doc)
         DIT_TRY(suite_only_keys(doc, one, at, keys));
         DIT_TRY(suite_calibrated_key_find(doc, at, one->string, &key));
         suite_calibrated_key_range(key, &least, &most);
-        DIT_TRY(require_number(doc, one, at, "least", least, most, &number));
-        DIT_TRY(require_number(doc, one, at, "most", least, most, &number));
+        DIT_TRY(dit_json_require_number(doc, one, at, "least", least, most, &number));
+        DIT_TRY(dit_json_require_number(doc, one, at, "most", least, most, &number));
         DIT_TRY(dit_json_require_string(doc, one, at, "why", &why));
     }
     return DIT_OK;
@@ -95,7 +87,7 @@ static dit_status read_value(const plan_reader *reader, const cJSON *object, con
     DIT_TRY(suite_calibrated_prior(out->what.key, out->what.name, &out->what.value));
     out->range.prior = out->what.value;
     DIT_TRY(read_bounds(reader, object, pointer, out));
-    DIT_TRY(require_number(reader->doc, object, pointer, "prior_deviation", 1e-3, 10, &out->range.deviation));
+    DIT_TRY(dit_json_require_number(reader->doc, object, pointer, "prior_deviation", 1e-3, 10, &out->range.deviation));
     DIT_TRY(dit_json_optional_number(reader->doc, object, pointer, "start", out->range.least, out->range.most,
                                      &out->range.start));
     return check_value(reader, pointer, out);

@@ -106,13 +106,6 @@ static const suite_column columns[] = {
     {"processes", "n", false, 4}, {"verdict", "verdict", true, 0},
 };
 
-static dit_status fill_row(suite_table *table, const char *const *texts)
-{
-    DIT_TRY(suite_table_add_row(table));
-    for (int i = 0; i <= COLUMN_VERDICT; i++) DIT_TRY(suite_table_set(table, i, texts[i]));
-    return DIT_OK;
-}
-
 static dit_status add_timing_row(suite_table *table, const suite_timing *t)
 {
     char before[REPORT_NUMBER_TEXT], after[REPORT_NUMBER_TEXT], change[REPORT_NUMBER_TEXT];
@@ -125,7 +118,7 @@ static dit_status add_timing_row(suite_table *table, const suite_timing *t)
     if (!t->exact) snprintf(n, sizeof n, "%d", t->ratio.n);
     const char *const texts[] = {t->now->label, metric_name(t->metric), before, after, change, interval, n,
                                  timing_word(t)};
-    return fill_row(table, texts);
+    return suite_table_add_cells(table, texts, COLUMN_VERDICT + 1);
 }
 
 static const char *difference_word(const suite_difference *d)
@@ -153,7 +146,7 @@ static dit_status add_difference_row(suite_table *table, const suite_difference 
     suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
     const char *const texts[] = {d->now->label, d->name, before, after, change, "exact", "", difference_word(d)};
-    return fill_row(table, texts);
+    return suite_table_add_cells(table, texts, COLUMN_VERDICT + 1);
 }
 
 static void print_list(FILE *out, const char *title, const suite_side_case *const *cases, int count)

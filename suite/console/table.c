@@ -36,6 +36,13 @@ dit_status suite_table_set(suite_table *table, int column, const char *text)
     return *cell ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a table");
 }
 
+dit_status suite_table_add_cells(suite_table *table, const char *const *cells, int count)
+{
+    DIT_TRY(suite_table_add_row(table));
+    for (int i = 0; i < count; i++) DIT_TRY(suite_table_set(table, i, cells[i]));
+    return DIT_OK;
+}
+
 void suite_table_release(suite_table *table)
 {
     for (int i = 0; i < table->row_count * table->column_count; i++) free(table->cells[i]);

@@ -23,6 +23,8 @@ typedef struct {
 
 /* Starts a row; its cells are empty. Errors: DIT_ERR_MEMORY. */
 dit_status suite_table_add_row(suite_table *table);
+/* Adds a row whose first `count` cells are copies of `cells` (UTF-8). Errors: DIT_ERR_MEMORY. */
+dit_status suite_table_add_cells(suite_table *table, const char *const *cells, int count);
 /* Sets a cell of the last row; copies `text` (UTF-8). Errors: DIT_ERR_MEMORY. */
 dit_status suite_table_set(suite_table *table, int column, const char *text);
 /* Prints titles and rows. Columns whose cells are all empty are left out. `width` 0 is no limit; otherwise columns that

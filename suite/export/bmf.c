@@ -21,7 +21,7 @@ static void put_measure(dit_json_writer *w, cJSON *one, const report_case *kase,
 static dit_status write_bmf(const report_table *table, const char *session, dit_buffer *out)
 {
     dit_json_writer w = {0};
-    cJSON *root = dit_json_new_object(&w), *document = NULL;
+    cJSON *root = dit_json_new_object(&w);
     (void)session;
     for (int i = 0; i < table->case_count; i++) {
         const report_case *kase = &table->cases[i];
@@ -32,13 +32,7 @@ static dit_status write_bmf(const report_table *table, const char *session, dit_
         for (int m = 0; m < REPORT_METRIC_COUNT; m++)
             if (suite_export_has(kase, (report_metric)m)) put_measure(&w, one, kase, (report_metric)m);
     }
-    DIT_TRY(dit_json_finish(&w, root, &document));
-    char *text = cJSON_Print(document);
-    dit_buffer_text(out, text ? text : "");
-    dit_buffer_char(out, '\n');
-    cJSON_Delete(document);
-    cJSON_free(text);
-    return text && !out->failed ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
+    return suite_export_document(&w, root, out);
 }
 
 const suite_export_format suite_export_bmf = {

@@ -122,7 +122,6 @@ static dit_status write_conbench(const report_table *table, const char *session,
 {
     dit_json_writer w = {0};
     char repository[240];
-    cJSON *document = NULL;
     DIT_TRY(find_repository(repository, sizeof repository));
     cJSON *list = dit_json_new_array(&w);
     for (int i = 0; i < table->case_count; i++) {
@@ -130,13 +129,7 @@ static dit_status write_conbench(const report_table *table, const char *session,
         if (report_case_is_oracle(kase) || kase->status == DIT_OUTCOME_SKIPPED) continue;
         put_result(&w, list, table, kase, session, repository);
     }
-    DIT_TRY(dit_json_finish(&w, list, &document));
-    char *text = cJSON_Print(document);
-    dit_buffer_text(out, text ? text : "");
-    dit_buffer_char(out, '\n');
-    cJSON_Delete(document);
-    cJSON_free(text);
-    return text && !out->failed ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
+    return suite_export_document(&w, list, out);
 }
 
 const suite_export_format suite_export_conbench = {

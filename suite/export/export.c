@@ -39,3 +39,16 @@ void suite_export_failure(const report_case *kase, char *out, size_t size)
     snprintf(out, size, "%s%s%s", code && *code ? code : dit_outcome_name(kase->status), why && *why ? ": " : "",
              why ? why : "");
 }
+
+dit_status suite_export_document(dit_json_writer *w, cJSON *root, dit_buffer *out)
+{
+    cJSON *document = NULL;
+    DIT_TRY(dit_json_finish(w, root, &document));
+    char *text = cJSON_Print(document);
+    cJSON_Delete(document);
+    dit_buffer_text(out, text ? text : "");
+    dit_buffer_char(out, '\n');
+    bool whole = text != NULL && !out->failed;
+    cJSON_free(text);
+    return whole ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
+}

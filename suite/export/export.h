@@ -8,6 +8,7 @@
 #define DIT_SUITE_EXPORT_EXPORT_H
 
 #include "base/buffer.h"
+#include "base/json_writer.h"
 #include "reports/records/records.h"
 
 enum { SUITE_EXPORT_NAME = 320 };
@@ -28,6 +29,8 @@ const suite_export_format *suite_export_find(const char *name);
  * of the case itself, and has a value. */
 void suite_export_case_name(const report_case *kase, char out[SUITE_EXPORT_NAME]);
 bool suite_export_has(const report_case *kase, report_metric metric);
+/* Ends the document that `w` wrote, and appends it as text. Errors: those of the writer, DIT_ERR_MEMORY. */
+dit_status suite_export_document(dit_json_writer *w, cJSON *root, dit_buffer *out);
 /* Why a case has no numbers, "E_CODE: message"; "" where it has. */
 void suite_export_failure(const report_case *kase, char *out, size_t size);
 

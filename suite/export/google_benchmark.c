@@ -97,7 +97,7 @@ static void put_context(dit_json_writer *w, cJSON *root, const report_table *tab
 static dit_status write_google_benchmark(const report_table *table, const char *session, dit_buffer *out)
 {
     dit_json_writer w = {0};
-    cJSON *root = dit_json_new_object(&w), *document = NULL;
+    cJSON *root = dit_json_new_object(&w);
     put_context(&w, root, table, session);
     benchmark b = {.w = &w, .list = dit_json_put_array(&w, root, "benchmarks")};
     for (int i = 0; i < table->case_count; i++) {
@@ -107,13 +107,7 @@ static dit_status write_google_benchmark(const report_table *table, const char *
         put_case(&b);
         b.family++;
     }
-    DIT_TRY(dit_json_finish(&w, root, &document));
-    char *text = cJSON_Print(document);
-    dit_buffer_text(out, text ? text : "");
-    dit_buffer_char(out, '\n');
-    cJSON_Delete(document);
-    cJSON_free(text);
-    return text && !out->failed ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the export");
+    return suite_export_document(&w, root, out);
 }
 
 const suite_export_format suite_export_google_benchmark = {.name = "google-benchmark",

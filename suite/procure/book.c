@@ -1,8 +1,10 @@
 #include "suite/procure/book.h"
 
 #include "base/file.h"
+#include "base/list.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
+#include "suite/procure/fact.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,16 +25,6 @@ typedef struct {
     const char *currency;
 } reader;
 
-/* Makes room for one more entry. Lists grow by doubling: `count` says how long they are. */
-static dit_status grow(void **list, int count, size_t size)
-{
-    if (count & (count - 1)) return DIT_OK;
-    void *larger = realloc(*list, (size_t)(count ? 2 * count : 1) * size);
-    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a price file");
-    *list = larger;
-    return DIT_OK;
-}
-
 static dit_status check_name(const reader *in, const char *pointer, const char *key, const char *what, const char *name,
                              const char *const *names)
 {
@@ -51,14 +43,6 @@ static dit_status read_text(const reader *in, const cJSON *row, const char *poin
     DIT_TRY(dit_json_require_string(in->doc, row, pointer, key, out));
     if ((*out)[0]) return DIT_OK;
     return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_VALUE, "\"%s\" is empty", key);
-}
-
-static dit_status require_number(const reader *in, const cJSON *row, const char *pointer, const char *key, double least,
-                                 double most, double *out)
-{
-    if (!dit_json_member(row, key))
-        return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_MISSING, "key \"%s\" is required", key);
-    return dit_json_optional_number(in->doc, row, pointer, key, least, most, out);
 }
 
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
@@ -129,8 +113,8 @@ static dit_status read_when(reader *in, const cJSON *row, const char *pointer, c
 static dit_status read_quote(reader *in, const cJSON *row, const char *pointer)
 {
     suite_price_book *book = in->book;
-    DIT_TRY(grow((void **)&book->quotes, book->quote_count, sizeof *book->quotes));
-    DIT_TRY(grow((void **)&book->quote_file, book->quote_count, sizeof *book->quote_file));
+    DIT_TRY(dit_list_grow((void **)&book->quotes, book->quote_count, sizeof *book->quotes));
+    DIT_TRY(dit_list_grow((void **)&book->quote_file, book->quote_count, sizeof *book->quote_file));
     suite_price_quote *quote = &book->quotes[book->quote_count];
     DIT_TRY(suite_price_quote_read(in->doc, row, pointer, find_source, in, quote));
     DIT_TRY(check_name(in, pointer, "accelerator", "accelerator", quote->accelerator, in->accelerators));
@@ -145,15 +129,15 @@ static dit_status read_purchase_price(reader *in, const cJSON *row, const char *
     if (dit_json_member(row, "price")) {
         if (dit_json_member(row, "low") || dit_json_member(row, "high"))
             return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_VALUE, "a price, or \"low\" and \"high\", not both");
-        DIT_TRY(require_number(in, row, pointer, "price", 1, most_money, &out->mid));
+        DIT_TRY(dit_json_require_number(in->doc, row, pointer, "price", 1, most_money, &out->mid));
         out->low = out->high = out->mid;
         return DIT_OK;
     }
     if (!dit_json_member(row, "low"))
         return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_MISSING,
                              "key \"price\" is required, or \"low\" and \"high\"");
-    DIT_TRY(require_number(in, row, pointer, "low", 1, most_money, &out->low));
-    DIT_TRY(require_number(in, row, pointer, "high", out->low, most_money, &out->high));
+    DIT_TRY(dit_json_require_number(in->doc, row, pointer, "low", 1, most_money, &out->low));
+    DIT_TRY(dit_json_require_number(in->doc, row, pointer, "high", out->low, most_money, &out->high));
     out->mid = (out->low + out->high) / 2;
     return DIT_OK;
 }
@@ -166,7 +150,7 @@ static dit_status read_purchase(reader *in, const cJSON *row, const char *pointe
     suite_price_book *book = in->book;
     const char *buys;
     int64_t count = 1;
-    DIT_TRY(grow((void **)&book->purchases, book->purchase_count, sizeof *book->purchases));
+    DIT_TRY(dit_list_grow((void **)&book->purchases, book->purchase_count, sizeof *book->purchases));
     suite_purchase *out = &book->purchases[book->purchase_count];
     *out = (suite_purchase){.currency = in->currency, .file = book->file_count};
     if (!cJSON_IsObject(row)) return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_TYPE, "a row is an object");
@@ -187,34 +171,17 @@ static dit_status read_purchase(reader *in, const cJSON *row, const char *pointe
     return DIT_OK;
 }
 
-static bool is_currency(const char *text)
-{
-    for (int i = 0; i < 3; i++)
-        if (text[i] < 'A' || text[i] > 'Z') return false;
-    return text[3] == '\0';
-}
-
-static dit_status read_currency(const reader *in, const cJSON *row, const char *pointer, const char *key,
-                                const char **out)
-{
-    char at[256];
-    DIT_TRY(dit_json_require_string(in->doc, row, pointer, key, out));
-    if (is_currency(*out)) return DIT_OK;
-    dit_json_pointer_join(at, sizeof at, pointer, key);
-    return dit_json_fail(in->doc, at, DIT_ERR_JSON_VALUE, "a currency is three capital letters, such as USD");
-}
-
 static dit_status read_rate(reader *in, const cJSON *row, const char *pointer)
 {
     static const char *const keys[] = {"from", "to", "rate", "date", "source", NULL};
     suite_price_book *book = in->book;
-    DIT_TRY(grow((void **)&book->rates, book->rate_count, sizeof *book->rates));
+    DIT_TRY(dit_list_grow((void **)&book->rates, book->rate_count, sizeof *book->rates));
     suite_currency_rate *out = &book->rates[book->rate_count];
     if (!cJSON_IsObject(row)) return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_TYPE, "a row is an object");
     DIT_TRY(dit_json_only_keys(in->doc, row, pointer, keys));
-    DIT_TRY(read_currency(in, row, pointer, "from", &out->from));
-    DIT_TRY(read_currency(in, row, pointer, "to", &out->to));
-    DIT_TRY(require_number(in, row, pointer, "rate", 1e-6, 1e6, &out->rate));
+    DIT_TRY(suite_fact_currency(in->doc, row, pointer, "from", &out->from));
+    DIT_TRY(suite_fact_currency(in->doc, row, pointer, "to", &out->to));
+    DIT_TRY(dit_json_require_number(in->doc, row, pointer, "rate", 1e-6, 1e6, &out->rate));
     if (!dit_json_member(row, "date"))
         return dit_json_fail(in->doc, pointer, DIT_ERR_JSON_MISSING, "key \"date\" is required: a rate is of a day");
     DIT_TRY(read_when(in, row, pointer, &out->source, &out->when));
@@ -273,7 +240,7 @@ static dit_status read_file(reader *in)
     DIT_TRY(dit_json_require_schema(doc, "ditbench.price_book/1"));
     DIT_TRY(read_text(in, doc->root, "", "name", true, &file->name));
     DIT_TRY(read_text(in, doc->root, "", "title", false, &title));
-    DIT_TRY(read_currency(in, doc->root, "", "currency", &in->currency));
+    DIT_TRY(suite_fact_currency(in->doc, doc->root, "", "currency", &in->currency));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "per", &per));
     if (strcmp(per, "hour") != 0) return dit_json_fail(doc, "/per", DIT_ERR_JSON_VALUE, "prices are per \"hour\"");
     file->currency = in->currency;
@@ -290,8 +257,8 @@ dit_status suite_price_book_parse(suite_price_book *book, const char *text, size
                                   const char *const *accelerators, const char *const *platforms)
 {
     const suite_price_book before = *book;
-    DIT_TRY(grow((void **)&book->documents, book->file_count, sizeof *book->documents));
-    DIT_TRY(grow((void **)&book->files, book->file_count, sizeof *book->files));
+    DIT_TRY(dit_list_grow((void **)&book->documents, book->file_count, sizeof *book->documents));
+    DIT_TRY(dit_list_grow((void **)&book->files, book->file_count, sizeof *book->files));
     dit_json *doc = &book->documents[book->file_count];
     suite_price_file *file = &book->files[book->file_count];
     *file = (suite_price_file){.path = strdup(path)};

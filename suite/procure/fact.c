@@ -36,14 +36,6 @@ dit_status suite_fact_evidence(const dit_json *doc, const cJSON *object, const c
     return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "\"%.40s\" is not a day such as 2026-08-28", date);
 }
 
-dit_status suite_fact_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
-                             double least, double most, double *out)
-{
-    if (!dit_json_member(object, key))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "required key \"%s\" is absent", key);
-    return dit_json_optional_number(doc, object, pointer, key, least, most, out);
-}
-
 dit_status suite_fact_read(const dit_json *doc, const cJSON *parent, const char *above, const char *key, double least,
                            double most, suite_fact *out)
 {
@@ -54,6 +46,16 @@ dit_status suite_fact_read(const dit_json *doc, const cJSON *parent, const char 
     DIT_TRY(dit_json_require_object(doc, parent, above, key, &object));
     dit_json_pointer_join(pointer, sizeof pointer, above, key);
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
-    DIT_TRY(suite_fact_number(doc, object, pointer, "value", least, most, &out->value));
+    DIT_TRY(dit_json_require_number(doc, object, pointer, "value", least, most, &out->value));
     return suite_fact_evidence(doc, object, pointer, out);
+}
+
+dit_status suite_fact_currency(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                               const char **out)
+{
+    char at[256];
+    DIT_TRY(dit_json_require_string(doc, object, pointer, key, out));
+    if (strlen(*out) == 3 && strspn(*out, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, pointer, key);
+    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "a currency is three capital letters, such as USD");
 }

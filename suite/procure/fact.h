@@ -21,8 +21,9 @@ dit_status suite_fact_evidence(const dit_json *doc, const cJSON *object, const c
  * *out stays as it is where the member is absent. */
 dit_status suite_fact_read(const dit_json *doc, const cJSON *parent, const char *above, const char *key, double least,
                            double most, suite_fact *out);
-/* Reads a required number of `object`. Errors: DIT_ERR_JSON_MISSING, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE. */
-dit_status suite_fact_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
-                             double least, double most, double *out);
+
+/* Reads the required member `key` of `object`, the name of a currency: three capital letters (ISO 4217). */
+dit_status suite_fact_currency(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                               const char **out);
 
 #endif

@@ -21,12 +21,12 @@ static dit_status read_fitted(const dit_json *doc, const cJSON *row, const char 
     double median;
     DIT_TRY(dit_json_only_keys(doc, row, pointer, keys));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "accelerator", name));
-    DIT_TRY(suite_fact_number(doc, row, pointer, "idle_w", 0, most_watts, &out->idle_w));
-    DIT_TRY(suite_fact_number(doc, row, pointer, "slope_w", 0, most_watts, &out->slope_w));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, "idle_w", 0, most_watts, &out->idle_w));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, "slope_w", 0, most_watts, &out->slope_w));
     DIT_TRY(dit_json_require_int(doc, row, pointer, "points", 2, 1 << 20, &points));
     DIT_TRY(dit_json_require_int(doc, row, pointer, "models", 2, 1 << 20, &models));
-    DIT_TRY(suite_fact_number(doc, row, pointer, "error_median", 0, 10, &median));
-    DIT_TRY(suite_fact_number(doc, row, pointer, "error_p90", median, 10, &out->error));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, "error_median", 0, 10, &median));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, "error_p90", median, 10, &out->error));
     out->points = (int)points;
     out->models = (int)models;
     out->fitted = true;
@@ -47,8 +47,8 @@ static dit_status check_watts(const dit_json *doc, const cJSON *row, const char 
     DIT_TRY(dit_json_require_string(doc, row, pointer, "accelerator", &text));
     if (server) DIT_TRY(dit_json_require_string(doc, row, pointer, "what", &text));
     if (server) DIT_TRY(dit_json_require_int(doc, row, pointer, "count", 1, 1024, &count));
-    DIT_TRY(suite_fact_number(doc, row, pointer, server ? "rated_w" : "limit_w", 1,
-                              server ? 100 * most_watts : most_watts, &watts));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, server ? "rated_w" : "limit_w", 1,
+                                    server ? 100 * most_watts : most_watts, &watts));
     return suite_fact_evidence(doc, row, pointer, &evidence);
 }
 
@@ -93,9 +93,9 @@ static dit_status read_others(const dit_json *doc, suite_power_table *out)
     const cJSON *others;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "others", &others));
     DIT_TRY(dit_json_only_keys(doc, others, at, keys));
-    DIT_TRY(suite_fact_number(doc, others, at, "idle_share", 0, 1, &out->idle_share));
-    DIT_TRY(suite_fact_number(doc, others, at, "slope_share", 0, 1, &out->slope_share));
-    DIT_TRY(suite_fact_number(doc, others, at, "error", 0, 10, &out->other_error));
+    DIT_TRY(dit_json_require_number(doc, others, at, "idle_share", 0, 1, &out->idle_share));
+    DIT_TRY(dit_json_require_number(doc, others, at, "slope_share", 0, 1, &out->slope_share));
+    DIT_TRY(dit_json_require_number(doc, others, at, "error", 0, 10, &out->other_error));
     return suite_fact_evidence(doc, others, at, &out->others);
 }
 

@@ -107,14 +107,6 @@ static dit_status read_kind(const dit_json *doc, const cJSON *row, const char *p
                          out->count);
 }
 
-/* A price is required and must lie in range; "optional" is how the reader names a check of the range. */
-static dit_status read_price(const dit_json *doc, const cJSON *row, const char *pointer, suite_price_quote *out)
-{
-    if (!dit_json_member(row, "price"))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "key \"price\" is required");
-    return dit_json_optional_number(doc, row, pointer, "price", least_price, most_price, &out->price);
-}
-
 /* A price for a term says how much of it is paid ahead, or that nobody knows. */
 static dit_status read_term(const dit_json *doc, const cJSON *row, const char *pointer, suite_price_quote *out)
 {
@@ -166,7 +158,7 @@ dit_status suite_price_quote_read(const dit_json *doc, const cJSON *row, const c
     DIT_TRY(read_texts(doc, row, pointer, out));
     DIT_TRY(read_kind(doc, row, pointer, out));
     DIT_TRY(check_keys(doc, row, pointer));
-    DIT_TRY(read_price(doc, row, pointer, out));
+    DIT_TRY(dit_json_require_number(doc, row, pointer, "price", least_price, most_price, &out->price));
     DIT_TRY(read_term(doc, row, pointer, out));
     return read_when(doc, row, pointer, sourced, context, out);
 }

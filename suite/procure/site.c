@@ -93,9 +93,7 @@ static dit_status read_site(const dit_json *doc, bool all, suite_site *out)
     DIT_TRY(dit_json_require_schema(doc, "ditbench.site/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &out->name));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "currency", &out->currency));
-    if (strlen(out->currency) != 3 || strspn(out->currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 3)
-        return dit_json_fail(doc, "/currency", DIT_ERR_JSON_VALUE, "a currency is three capital letters, such as USD");
+    DIT_TRY(suite_fact_currency(doc, doc->root, "", "currency", &out->currency));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "depreciation", &way));
     if (way && dit_words_find(ways, way) < 0)
         return dit_json_fail_word(doc, "/depreciation", "depreciation", way, ways);

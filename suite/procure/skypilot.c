@@ -1,5 +1,6 @@
 #include "suite/procure/skypilot.h"
 
+#include "base/list.h"
 #include "suite/procure/csv.h"
 #include "suite/procure/skypilot_names.h"
 #include "suite/text.h"
@@ -73,22 +74,14 @@ typedef struct {
     dit_status status; /* of the first failure to note a refusal */
 } importer;
 
-static dit_status grow(void **list, int count, size_t size)
-{
-    if (count & (count - 1)) return DIT_OK;
-    void *larger = realloc(*list, (size_t)(count ? 2 * count : 1) * size);
-    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a catalogue");
-    *list = larger;
-    return DIT_OK;
-}
-
 __attribute__((format(printf, 4, 5))) static void refuse(importer *in, row *line, suite_skypilot_refusal why,
                                                          const char *format, ...)
 {
     suite_skypilot_import *out = in->out;
     va_list arguments;
     if (!suite_skypilot_keeps_line(why)) line->refused = true;
-    if (in->status == DIT_OK) in->status = grow((void **)&out->refused, out->refused_count, sizeof *out->refused);
+    if (in->status == DIT_OK)
+        in->status = dit_list_grow((void **)&out->refused, out->refused_count, sizeof *out->refused);
     if (in->status != DIT_OK) return;
     suite_skypilot_refused *refused = &out->refused[out->refused_count++];
     *refused = (suite_skypilot_refused){.line = line->line, .why = why};
@@ -401,7 +394,7 @@ static dit_status read_lines(importer *in)
         if (!more) return in->status;
         if (in->count == MOST_ROWS)
             return DIT_FAIL(DIT_ERR_USAGE, "%s: more than %d lines with accelerators", in->request->path, MOST_ROWS);
-        DIT_TRY(grow((void **)&in->rows, in->count, sizeof *in->rows));
+        DIT_TRY(dit_list_grow((void **)&in->rows, in->count, sizeof *in->rows));
         read_line(in, &record, &in->rows[in->count]);
         in->count += !in->rows[in->count].refused;
         in->out->line_count++;

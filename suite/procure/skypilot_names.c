@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
+#include "suite/procure/fact.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ dit_status suite_skypilot_names_read(const dit_json *doc, suite_skypilot_names *
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_schema(doc, "ditbench.price_names/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "provider", &out->provider));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "currency", &out->currency));
+    DIT_TRY(suite_fact_currency(doc, doc->root, "", "currency", &out->currency));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "repository", &out->repository));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "path", &out->path));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "kind", &out->kind));

@@ -47,13 +47,6 @@ static void write_days(const suite_dating *when, char out[32])
     snprintf(out, 32, "%s%s%s", first, when->first == when->last ? "" : "..", when->first == when->last ? "" : last);
 }
 
-static dit_status set_cells(suite_table *table, const char *const *cells, int count)
-{
-    DIT_TRY(suite_table_add_row(table));
-    for (int i = 0; i < count; i++) DIT_TRY(suite_table_set(table, i, cells[i]));
-    return DIT_OK;
-}
-
 static dit_status add_quote(suite_table *table, const suite_price_answer *answer, const suite_price_quote *quote)
 {
     const suite_price_book *book = answer->book;
@@ -69,7 +62,7 @@ static dit_status add_quote(suite_table *table, const suite_price_answer *answer
     const char *cells[] = {
         quote->accelerator, count, suite_price_kind_names()[quote->kind], price, days, age, quote->region, offer,
         quote->doubt};
-    return set_cells(table, cells, (int)(sizeof cells / sizeof *cells));
+    return suite_table_add_cells(table, cells, (int)(sizeof cells / sizeof *cells));
 }
 
 static dit_status print_quotes(const suite_price_answer *answer, FILE *out, int width)
@@ -174,7 +167,7 @@ static dit_status add_price(void *context, const suite_priced_machine *machine, 
                            days,
                            age,
                            remark_of(price)};
-    return set_cells(context, cells, (int)(sizeof cells / sizeof *cells));
+    return suite_table_add_cells(context, cells, (int)(sizeof cells / sizeof *cells));
 }
 
 static dit_status print_machines(const suite_price_answer *answer, FILE *out, int width)

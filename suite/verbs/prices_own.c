@@ -32,9 +32,7 @@ static dit_status add_power(suite_table *table, const char *name, const suite_po
     snprintf(error, sizeof error, "%.0f %%", 100 * model->error);
     if (model->fitted) snprintf(points, sizeof points, "%d of %d models", model->points, model->models);
     const char *cells[] = {name, idle, busy, limit, error, model->fitted ? "published, fitted" : "assumed", points};
-    DIT_TRY(suite_table_add_row(table));
-    for (int i = 0; i < (int)(sizeof cells / sizeof *cells); i++) DIT_TRY(suite_table_set(table, i, cells[i]));
-    return DIT_OK;
+    return suite_table_add_cells(table, cells, (int)(sizeof cells / sizeof *cells));
 }
 
 static dit_status print_power(const suite_power_table *power, const suite_price_answer *answer, FILE *out, int width)
@@ -198,26 +196,27 @@ static dit_status print_machines(const own_call *call, FILE *out, int width)
                                            {"even", "own pays from, a month", true, 0}};
     suite_table table = {.columns = columns, .column_count = (int)(sizeof columns / sizeof *columns)};
     dit_status st = DIT_OK;
+    own_machine *all = calloc((size_t)call->answer->machine_count + 1, sizeof *all);
+    bool *known = calloc((size_t)call->answer->machine_count + 1, sizeof *known);
+    if (!all || !known) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", call->answer->machine_count);
     fprintf(out, "\nOwning, in %s, at a busy share of %.3g; rents are the median of kind %s:\n", call->site.currency,
             call->request->busy, suite_price_kind_names()[call->answer->terms.kind]);
     for (int i = 0; st == DIT_OK && i < call->answer->machine_count; i++) {
-        own_machine own;
-        st = find_own(call, &call->answer->machines[i], &own);
-        bool unknown = st == DIT_ERR_NOT_FOUND || st == DIT_ERR_UNSUPPORTED;
-        if (st == DIT_OK || unknown)
-            st = add_own(&table, &call->answer->machines[i], &own, unknown ? dit_error_last()->message : NULL);
-        suite_price_release(&own.rent);
+        const suite_priced_machine *one = &call->answer->machines[i];
+        st = find_own(call, one, &all[i]);
+        known[i] = st == DIT_OK;
+        if (st == DIT_OK || st == DIT_ERR_NOT_FOUND || st == DIT_ERR_UNSUPPORTED)
+            st = add_own(&table, one, &all[i], known[i] ? NULL : dit_error_last()->message);
+        if (st == DIT_OK) dit_error_clear();
     }
     if (st == DIT_OK) suite_table_print(&table, out, width);
     suite_table_release(&table);
-    for (int i = 0; st == DIT_OK && i < call->answer->machine_count; i++) {
-        own_machine own;
-        if (find_own(call, &call->answer->machines[i], &own) == DIT_OK)
-            print_remarks(call, &call->answer->machines[i], &own, out);
-        else
-            dit_error_clear();
-        suite_price_release(&own.rent);
+    for (int i = 0; all && known && i < call->answer->machine_count; i++) {
+        if (st == DIT_OK && known[i]) print_remarks(call, &call->answer->machines[i], &all[i], out);
+        suite_price_release(&all[i].rent);
     }
+    free(all);
+    free(known);
     return st;
 }
 

@@ -97,8 +97,7 @@ static dit_status print_case(const suite_case *one, const suite_audit_row *rows,
     for (int i = 0; st == DIT_OK && i < count; i++) {
         const char *const cells[] = {rows[i].check, suite_audit_verdict_name(rows[i].verdict), rows[i].found,
                                      rows[i].claim};
-        st = suite_table_add_row(&table);
-        for (int c = 0; st == DIT_OK && c < table.column_count; c++) st = suite_table_set(&table, c, cells[c]);
+        st = suite_table_add_cells(&table, cells, table.column_count);
     }
     printf("%s\n", one->label);
     if (st == DIT_OK) suite_table_print(&table, stdout, suite_terminal_width(stdout));

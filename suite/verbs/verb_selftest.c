@@ -98,9 +98,7 @@ static dit_status add_row(suite_table *table, const suite_selftest_row *row)
     const char *const cells[] = {row->name, row->counted, rate,
                                  interval,  target,       !row->has_target ? "" : row->missed ? "missed" : "ok",
                                  effort,    row->meaning};
-    DIT_TRY(suite_table_add_row(table));
-    for (int i = 0; i < (int)(sizeof cells / sizeof *cells); i++) DIT_TRY(suite_table_set(table, i, cells[i]));
-    return DIT_OK;
+    return suite_table_add_cells(table, cells, (int)(sizeof cells / sizeof *cells));
 }
 
 static void print_overhead(const suite_overhead *overhead)
