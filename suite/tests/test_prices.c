@@ -101,7 +101,7 @@ static void what_a_row_lacks_is_named_with_line_and_key(void **state)
             DIT_ERR_JSON_MISSING, "5:1: /quotes/0: required key \"count\"");
     refused(BOOK("{\"provider\":\"P\",\"instance\":\"i\",\"accelerator\":\"a\",\"region\":\"r\",\"kind\":\"list\","
                  "\"source\":\"s\",\"count\":8}"),
-            DIT_ERR_JSON_MISSING, "5:1: /quotes/0: key \"price\"");
+            DIT_ERR_JSON_MISSING, "5:1: /quotes/0: required key \"price\"");
     refused("{\"schema\":\"ditbench.price_book/1\",\"name\":\"b\",\"per\":\"hour\",\"sources\":{}}",
             DIT_ERR_JSON_MISSING, "\"currency\"");
     refused("{\"schema\":\"ditbench.price_book/1\",\"name\":\"b\",\"currency\":\"USD\",\"sources\":{}}",
