@@ -1,5 +1,5 @@
 ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c)))
-ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/%,$(ENGINE_SOURCES))
+ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/% engine/bound/%,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
@@ -22,7 +22,7 @@ $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engin
 # The same sources as ranks of SimGrid: everything is compiled by smpicc, whose header turns main, the clock and exit into
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
 SMPICC := $(shell command -v smpicc 2>/dev/null)
-SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c) engine/main_sim.c) $(ENGINE_SOURCES)
+SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c engine/bound/*.c) engine/main_sim.c) $(ENGINE_SOURCES)
 # Every rank loads the whole program: names are resolved inside it, without a search.
 SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now
 SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))

@@ -35,11 +35,12 @@ typedef struct sim_group {
     dit_sim *sim;
     struct dit_sim_buffer *buffer;
     struct dit_sim_world *world;
-    void *mpi;
+    const dit_comm_ops *messages; /* MPI, or who stands for it */
+    void *mpi;                    /* its group                 */
     int rank, size;
     int *ranks;           /* of the world; NULL: the world itself                                           */
     dit_cost_group links; /* ranks 0: not asked for yet                                                     */
-    sg_bar_t meeting;     /* where all ranks of the group wait for each other                               */
+    sg_bar_t meeting;     /* where all ranks of the group wait for each other; NULL: there is one rank      */
     dit_sim_ring ring;
     sim_exchange put_off; /* the exchange that dit_sim_put_off was told of last                             */
     double free_s;        /* when gathers that were begun are done: a library runs them one after the other */
@@ -61,12 +62,13 @@ static double enter(sim_group *group, dit_cost_collective collective, double byt
     return dit_sim_enter(group->sim, links_of(group), collective, bytes, beside);
 }
 
-/* Memory of at least `bytes` bytes that messages come from and go to. Never given back: messages may be under way that
- * say they lie there. */
+/* Memory of at least `bytes` bytes that messages come from and go to; NULL where they lie nowhere. Never given back:
+ * messages may be under way that say they lie there. */
 static void *buffer_of(const sim_group *group, int64_t bytes)
 {
     const int64_t least = INT64_C(1) << 22;
     struct dit_sim_buffer *buffer = group->buffer;
+    if (!buffer) return NULL;
     if (bytes <= buffer->bytes) return buffer->at;
     buffer->bytes = bytes > least ? 2 * bytes : least;
     buffer->at = SMPI_SHARED_MALLOC((size_t)buffer->bytes);
@@ -79,7 +81,7 @@ static dit_status exchange_blocks(sim_group *group, int64_t block_bytes)
     const int64_t most = INT64_C(1) << 30;
     void *buffer = buffer_of(group, (block_bytes < most ? block_bytes : most) * group->size);
     do {
-        DIT_TRY(dit_comm_mpi.all_to_all(group->mpi, buffer, buffer, block_bytes < most ? block_bytes : most));
+        DIT_TRY(group->messages->all_to_all(group->mpi, buffer, buffer, block_bytes < most ? block_bytes : most));
         block_bytes -= most;
     } while (block_bytes > 0);
     return DIT_OK;
@@ -108,7 +110,7 @@ static dit_status pass_on(sim_group *group, double passed_bytes, double stretch,
     int64_t wire = dit_sim_wire(group->sim, (int64_t)passed_bytes, stretch);
     void *buffer = buffer_of(group, wire);
     if (group->size == 1) next = last = DIT_COMM_NOBODY;
-    return dit_comm_mpi.exchange_begin(group->mpi, buffer, next, buffer, last, wire, out);
+    return group->messages->exchange_begin(group->mpi, buffer, next, buffer, last, wire, out);
 }
 
 /* A collective of `bytes`, as NCCL counts them, in which each rank needs something of every other: no rank gets on
@@ -119,9 +121,9 @@ static dit_status pass_round(sim_group *group, dit_cost_collective collective, d
     dit_comm_exchange exchange;
     dit_sim_copy(group->sim, group->size - 1, bytes);
     double stretch = enter(group, collective, bytes, false);
-    if (group->size > 1) sg_barrier_wait(group->meeting);
+    if (group->size > 1 && group->meeting) sg_barrier_wait(group->meeting);
     DIT_TRY(pass_on(group, rounds * share * bytes, stretch, &exchange));
-    DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &exchange));
+    DIT_TRY(group->messages->exchange_wait(group->mpi, &exchange));
     dit_sim_leave(group->sim);
     return DIT_OK;
 }
@@ -174,7 +176,7 @@ static dit_status start_exchange(void *context)
     double stretch = enter_exchange(e);
     int64_t wire = dit_sim_wire(e->group->sim, e->bytes, stretch);
     void *buffer = buffer_of(e->group, wire);
-    DIT_TRY(dit_comm_mpi.exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
+    DIT_TRY(e->group->messages->exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
     dit_sim_leave(e->group->sim);
     return DIT_OK;
 }
@@ -202,7 +204,8 @@ static dit_status begin_parts(sim_group *group, int64_t wire)
     int64_t part = (wire / parts + 3) / 4 * 4;
     void *buffer = buffer_of(group, part);
     for (group->parts = 0; group->parts < parts; group->parts++)
-        DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, buffer, next, buffer, last, part, &group->part[group->parts]));
+        DIT_TRY(
+            group->messages->exchange_begin(group->mpi, buffer, next, buffer, last, part, &group->part[group->parts]));
     return DIT_OK;
 }
 
@@ -225,7 +228,7 @@ static dit_status wait_for_ring(sim_group *group)
     if (!group->parts) return DIT_OK;
     DIT_TRY(dit_sim_start_put_off(group->sim));
     dit_sim_enter_wait(group->sim);
-    for (int i = 0; i < group->parts; i++) DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &group->part[i]));
+    for (int i = 0; i < group->parts; i++) DIT_TRY(group->messages->exchange_wait(group->mpi, &group->part[i]));
     group->parts = 0;
     dit_sim_not_before(group->sim, group->free_s);
     dit_sim_leave(group->sim);
@@ -288,7 +291,7 @@ static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *excha
     }
     DIT_TRY(dit_sim_start_put_off(group->sim));
     dit_sim_enter_wait(group->sim);
-    DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, exchange));
+    DIT_TRY(group->messages->exchange_wait(group->mpi, exchange));
     dit_sim_not_before(group->sim, exchange->ends_s);
     dit_sim_leave(group->sim);
     dit_sim_hops_arrived(dit_sim_get_hops(group->sim), &group->ring, dit_sim_device_now(group->sim));
@@ -299,7 +302,7 @@ static dit_status simulated_barrier(void *opaque)
 {
     sim_group *group = opaque;
     dit_sim_enter_wait(group->sim);
-    DIT_TRY(dit_comm_mpi.barrier(group->mpi));
+    DIT_TRY(group->messages->barrier(group->mpi));
     dit_sim_leave(group->sim);
     dit_sim_synchronise(group->sim);
     return DIT_OK;
@@ -309,13 +312,14 @@ static void simulated_free(void *opaque)
 {
     sim_group *group = opaque;
     if (!group) return;
-    dit_comm_mpi.free(group->mpi);
+    group->messages->free(group->mpi);
     free(group->ranks);
     free(group);
 }
-static int simulated_rank(void *group)
+static int simulated_rank(void *opaque)
 {
-    return dit_comm_mpi.rank(((sim_group *)group)->mpi);
+    const sim_group *group = opaque;
+    return group->messages->rank(group->mpi);
 }
 static int simulated_size(void *group)
 {
@@ -364,24 +368,24 @@ static dit_status meet(sim_group *group)
     if (first) group->meeting = sg_barrier_init((unsigned)group->size);
     for (int rank = 1; rank < group->size; rank++) {
         if (!first && rank != group->rank) continue;
-        DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, &group->meeting, first ? rank : DIT_COMM_NOBODY,
-                                            &group->meeting, first ? DIT_COMM_NOBODY : 0,
-                                            (int64_t)sizeof group->meeting, &exchange));
-        DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &exchange));
+        DIT_TRY(group->messages->exchange_begin(group->mpi, &group->meeting, first ? rank : DIT_COMM_NOBODY,
+                                                &group->meeting, first ? DIT_COMM_NOBODY : 0,
+                                                (int64_t)sizeof group->meeting, &exchange));
+        DIT_TRY(group->messages->exchange_wait(group->mpi, &exchange));
     }
     return DIT_OK;
 }
 
-static dit_status fill(sim_group *group, const int *ranks, int size)
+static dit_status fill(const dit_sim_library *of, sim_group *group, const int *ranks, int size)
 {
-    DIT_TRY(dit_comm_mpi.create(NULL, ranks, size, &group->mpi));
-    group->size = dit_comm_mpi.size(group->mpi);
-    group->rank = dit_comm_mpi.rank(group->mpi);
+    DIT_TRY(group->messages->create(of->messages_library, ranks, size, &group->mpi));
+    group->size = group->messages->size(group->mpi);
+    group->rank = group->messages->rank(group->mpi);
     if (!ranks) return DIT_OK;
     group->ranks = calloc((size_t)size, sizeof *ranks);
     if (!group->ranks) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
     memcpy(group->ranks, ranks, (size_t)size * sizeof *ranks);
-    return meet(group);
+    return of->messages ? DIT_OK : meet(group);
 }
 
 static dit_status create(void *library, const int *ranks, int size, void **out)
@@ -391,7 +395,8 @@ static dit_status create(void *library, const int *ranks, int size, void **out)
     *out = group;
     if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
     group->sim = of->sim, group->buffer = of->buffer, group->world = of->world;
-    dit_status st = fill(group, ranks, size);
+    group->messages = of->messages ? of->messages : &dit_comm_mpi;
+    dit_status st = fill(of, group, ranks, size);
     if (st == DIT_OK) return DIT_OK;
     simulated_free(group);
     *out = NULL;

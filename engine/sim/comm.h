@@ -15,6 +15,10 @@ typedef struct {
     dit_sim *sim;                  /* of this rank                      */
     struct dit_sim_buffer *buffer; /* of all ranks; NULL until it starts */
     struct dit_sim_world *world;   /* of all ranks; NULL until it starts */
+    /* NULL: MPI's. Else an implementation that needs no other rank (engine/bound/lone_rank.h) and is started in place of
+     * dit_comm_simulated; messages_library is given to its create. */
+    const dit_comm_ops *messages;
+    void *messages_library;
 } dit_sim_library;
 
 extern const dit_comm_ops dit_comm_simulated;

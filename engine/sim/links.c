@@ -61,18 +61,18 @@ static int nodes_of(const dit_sim_links *links, const int *ranks, int size)
 }
 
 /* A node may have more devices than ranks. */
-static void name_device(const dit_sim_links *links, int rank, char out[32])
+void dit_sim_links_device(const dit_sim_links *links, int rank, char out[DIT_SIM_DEVICE_NAME])
 {
     int64_t node = rank / links->devices_per_node, device = rank % links->devices_per_node;
-    snprintf(out, 32, "device%lld", (long long)(node * links->node_devices + device));
+    snprintf(out, DIT_SIM_DEVICE_NAME, "device%lld", (long long)(node * links->node_devices + device));
 }
 
 /* The bandwidth of SimGrid's route; the case's where two ranks share a host. */
 static double route_bandwidth(const dit_sim_links *links, int from, int to)
 {
-    char names[2][32];
-    name_device(links, from, names[0]);
-    name_device(links, to, names[1]);
+    char names[2][DIT_SIM_DEVICE_NAME];
+    dit_sim_links_device(links, from, names[0]);
+    dit_sim_links_device(links, to, names[1]);
     double bandwidth = links->grid->bandwidth(names[0], names[1]);
     return bandwidth > 0 ? bandwidth : links->any.bandwidth_bytes_per_s;
 }

@@ -17,7 +17,7 @@ struct dit_sim {
     dit_cost_profile profile;
     dit_sim_links links;
     dit_sim_hops hops;
-    bool free_of_charge;
+    bool free_of_charge, least; /* least: dit_sim_set_least */
     struct {
         dit_census *of[2], *at;          /* of one batch row (NULL: operators cost their parts), of more; the piece's */
         int64_t blocks[DIT_BLOCK_KINDS]; /* of the case's model                                                  */
@@ -347,6 +347,28 @@ void dit_sim_wait_until(dit_sim *sim, double device_s)
     sim->timeline.device_s = fmax(sim->timeline.device_s, device_s);
 }
 
+void dit_sim_set_least(dit_sim *sim)
+{
+    sim->least = true;
+}
+
+void dit_sim_let_host_ahead(dit_sim *sim)
+{
+    const double long_ago_s = 1e6;
+    sim->timeline.device_s = fmax(sim->timeline.device_s, sim->timeline.host_s);
+    sim->timeline.host_s -= long_ago_s;
+}
+
+double dit_sim_device_busy(const dit_sim *sim)
+{
+    return sim->timeline.device_busy_s;
+}
+
+double dit_sim_host_busy(const dit_sim *sim)
+{
+    return sim->timeline.host_busy_s;
+}
+
 static dit_cost_time op_time(const dit_sim *sim, const dit_cost_device *device, const dit_cost_op *op)
 {
     dit_cost_time time;
@@ -409,6 +431,7 @@ bool dit_sim_issue(dit_sim *sim)
     int calls = sim->census.attention && sim->census.calls > 1 ? sim->census.calls : 1; /* each sends its own rows */
     dit_cost_clock_dispatch(&sim->timeline, calls * dit_cost_collective_dispatch_seconds(&sim->profile), 0);
     sim->left_s = 0;
+    if (sim->least) return false;
     return sim->profile.kernels_before_messages > 0 && sim->timeline.host_s < sim->timeline.device_s;
 }
 
@@ -443,10 +466,11 @@ double dit_sim_enter(dit_sim *sim, const dit_cost_group *group, dit_cost_collect
     if (sim->links.shares_memory) return 1;
     if (!beside) sim->ends_s = exchange.ends_s;
     sim->expected_s = exchange.seconds;
-    if (exchange.front_latency_s > 0) sim->grid->pass(exchange.front_latency_s);
+    bool ahead = sim->least && beside && collective == DIT_COST_SEND_RECV && sim->profile.kernels_before_messages > 0;
+    if (exchange.front_latency_s > 0 && !ahead) sim->grid->pass(exchange.front_latency_s);
     bool queued = collective == DIT_COST_ALL_GATHER && sim->beside_until_s > sim->timeline.charged_s;
     double done_s = (queued ? sim->beside_until_s : sim->timeline.charged_s) + exchange.seconds;
-    if (beside) sim->beside_until_s = fmax(sim->beside_until_s, done_s);
+    if (beside && !sim->least) sim->beside_until_s = fmax(sim->beside_until_s, done_s);
     return 1 / exchange.bandwidth_factor;
 }
 

@@ -66,6 +66,18 @@ void dit_sim_set_free_of_charge(dit_sim *sim, bool free_of_charge);
 /* Host and device wait for each other: nothing is issued ahead. */
 void dit_sim_synchronise(dit_sim *sim);
 
+/* From now on the rank's times are bounds: nothing takes longer than it does where no message is late, whatever the
+ * messages of others do. Operators are never slowed down by messages beside them, and messages that may start before the
+ * operator behind them hold nothing up. So the time of this rank alone, over links that it has for itself, is no longer
+ * than its time in the simulation of all. */
+void dit_sim_set_least(dit_sim *sim);
+/* The host has issued what comes next long ago: until host and device next wait for each other, the device alone takes
+ * time. */
+void dit_sim_let_host_ahead(dit_sim *sim);
+/* What was charged so far: the seconds of all operators on the device, and of all that the host issued or did. */
+double dit_sim_device_busy(const dit_sim *sim);
+double dit_sim_host_busy(const dit_sim *sim);
+
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Issues messages: the host spends the time of one collective. Returns true if the device is still busy and the

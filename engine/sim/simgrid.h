@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
@@ -16,6 +17,16 @@ typedef struct {
 } dit_sim_grid;
 
 extern const dit_sim_grid dit_sim_simgrid;
+
+/* A link of a route. `id` tells links apart; both directions of a duplex link are links of their own. */
+typedef struct {
+    const void *id;
+    double bandwidth_bytes_per_s;
+    bool shared; /* by all messages on it; false: a limit of each message alone */
+} dit_sim_route_link;
+/* Lists the links from one host to another into out[room], a link that is crossed twice twice. Returns their number,
+ * which may be above `room`; 0: they are one host, or not both there. *latency_s: of all of them. */
+int dit_sim_route(const char *from, const char *to, int room, dit_sim_route_link *out, double *latency_s);
 
 /* Collective over the world: *out is zeroed memory that all ranks see, because SimGrid runs them in one process. From
  * calloc; the last rank to use it frees it. Errors: DIT_ERR_MEMORY. */

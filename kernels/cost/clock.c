@@ -14,12 +14,14 @@ static double charge_up_to(dit_cost_clock *clock, double now)
 
 void dit_cost_clock_dispatch(dit_cost_clock *clock, double host_s, double device_s)
 {
+    clock->host_busy_s += host_s, clock->device_busy_s += device_s;
     clock->host_s += host_s;
     clock->device_s = fmax(clock->device_s, clock->host_s) + device_s;
 }
 
 void dit_cost_clock_dispatch_many(dit_cost_clock *clock, double kernels, double host_s, double device_s)
 {
+    clock->host_busy_s += host_s, clock->device_busy_s += device_s;
     double count = fmax(kernels, 1), first_s = fmax(clock->device_s, clock->host_s + host_s / count);
     clock->host_s += host_s;
     clock->device_s = fmax(first_s + device_s, clock->host_s + device_s / count);
@@ -44,6 +46,7 @@ void dit_cost_clock_leave(dit_cost_clock *clock, double elapsed_s)
 
 double dit_cost_clock_synchronise(dit_cost_clock *clock, double host_s)
 {
+    clock->host_busy_s += host_s;
     clock->host_s = fmax(clock->host_s, clock->device_s) + host_s;
     return charge_up_to(clock, clock->host_s);
 }

@@ -14,6 +14,7 @@ extern "C" {
 typedef struct {
     double host_s;                                 /* the host is free to issue the next operator   */
     double device_s;                               /* the device is done with everything issued     */
+    double host_busy_s, device_busy_s;             /* the seconds of all that was issued            */
     double charged_s;                              /* how far the simulated process has been moved  */
     void (*charge)(void *context, double seconds); /* moves it by seconds > 0; NULL: there is none  */
     void *context;

@@ -1,16 +1,15 @@
 #include "suite/explain/explain.h"
 
 #include "base/case_facts.h"
-#include "base/deal.h"
 #include "base/json_writer.h"
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"
 #include "suite/cases/document.h"
 #include "suite/explain/describe.h"
+#include "suite/explain/meshes.h"
 #include "suite/explain/timetable.h"
 #include "suite/platform/platform.h"
-#include "suite/workload/load.h"
 #include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
@@ -28,109 +27,28 @@ static dit_status fail_memory(void)
 
 /* ---- every mesh, as a workload ----------------------------------------------------------------------------------- */
 
-/* The lists that the workload ties together: a degree per axis, and how patches know of each other. */
-typedef struct {
-    cJSON *degrees[DIT_AXIS_COUNT], *methods;
-} mesh_lists;
-
-static void add_cell(dit_json_writer *w, const mesh_lists *lists, const int degree[DIT_AXIS_COUNT],
-                     dit_patch_method method)
-{
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_json_put_number(w, lists->degrees[axis], NULL, degree[axis]);
-    dit_json_put_string(w, lists->methods, NULL, dit_patch_method_name(method));
-}
-
-/* One cell, or with patches one for each method. */
-static dit_status add_cells(void *context, const int degree[DIT_AXIS_COUNT])
-{
-    dit_json_writer w = {0};
-    for (int method = 0; method < (degree[DIT_AXIS_PATCH] > 1 ? DIT_PATCH_METHOD_COUNT : 1); method++)
-        add_cell(&w, context, degree, (dit_patch_method)method);
-    return w.status;
-}
-
-static dit_status add_all_meshes(mesh_lists *lists, int devices)
-{
-    dit_axis axes[DIT_AXIS_COUNT];
-    for (int place = 0, count = 0; place < DIT_GROUP_COUNT; place++)
-        if (dit_axis_at_label(place) != DIT_AXIS_WORLD) axes[count++] = dit_axis_at_label(place);
-    return dit_deal_each(axes, DIT_AXIS_COUNT, devices, add_cells, lists);
-}
-
-static void add_one_mesh(dit_json_writer *w, const mesh_lists *lists, const dit_parallel *mesh)
-{
-    int degree[DIT_AXIS_COUNT];
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) degree[axis] = dit_parallel_degree(mesh, (dit_axis)axis);
-    add_cell(w, lists, degree, mesh->patch_method);
-}
-
-/* Adds the platform; a simulated one with the software that sends what this engine sends, which is what is counted. */
-static dit_status add_platform(const char *name, cJSON *defaults)
-{
-    dit_json_writer w = {0};
-    suite_platform platform;
-    dit_json_put_string(&w, defaults, "platform", name ? name : "any");
-    if (!name) return w.status;
-    DIT_TRY(suite_platform_load(name, &platform));
-    if (strcmp(platform.backend, "cost") == 0) dit_json_put_string(&w, defaults, "profile", "ditbench");
-    return w.status;
-}
-
-static dit_status add_defaults(cJSON *workload, const suite_explain_params *params)
-{
-    dit_json_writer w = {0};
-    char resolution[48];
-    cJSON *defaults = dit_json_put_object(&w, workload, "defaults");
-    const struct {
-        const char *key;
-        int64_t value;
-    } numbers[] = {{"num_frames", params->num_frames},
-                   {"text_tokens", params->text_tokens},
-                   {"num_inference_steps", params->steps},
-                   {"num_images", params->num_images},
-                   {"num_pipeline_patch", params->num_pipeline_patch}};
-    dit_json_put_string(&w, defaults, "model", params->model);
-    DIT_TRY(add_platform(params->platform, defaults));
-    dit_json_put_string(&w, defaults, "element", params->element);
-    dit_json_put_int(&w, defaults, "threads_per_rank", 1);
-    snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
-    if (params->width_px) dit_json_put_string(&w, defaults, "resolution", resolution);
-    if (params->warmup_steps >= 0) dit_json_put_int(&w, defaults, "warmup_steps", params->warmup_steps);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].value) dit_json_put_int(&w, defaults, numbers[i].key, numbers[i].value);
-    return w.status;
-}
-
-static dit_status write_workload(const suite_explain_params *params, cJSON *workload)
-{
-    dit_json_writer w = {0};
-    mesh_lists lists;
-    cJSON *zip = dit_json_put_array(&w, workload, "zip"), *tied = dit_json_put_object(&w, zip, NULL);
-    dit_json_put_string(&w, workload, "schema", "ditbench.workload/1");
-    dit_json_put_string(&w, workload, "name", "explain");
-    dit_json_put_string(&w, workload, "program", "denoise");
-    DIT_TRY(add_defaults(workload, params));
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        lists.degrees[axis] = dit_json_put_array(&w, tied, dit_axis_key((dit_axis)axis));
-    lists.methods = dit_json_put_array(&w, tied, "patch_method");
-    if (params->mesh)
-        add_one_mesh(&w, &lists, params->mesh);
-    else
-        dit_json_put_status(&w, add_all_meshes(&lists, (int)params->devices));
-    return w.status;
-}
-
+/* A simulated platform is counted with the software that sends what this engine sends. */
 static dit_status expand_all(const suite_explain_params *params, suite_workload *out)
 {
-    dit_json_writer w = {0};
-    cJSON *document = dit_json_new_object(&w);
-    dit_status st = document ? write_workload(params, document) : w.status;
-    char *text = st == DIT_OK ? cJSON_Print(document) : NULL;
-    if (st == DIT_OK && !text) st = fail_memory();
-    if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "explain", out);
-    free(text);
-    cJSON_Delete(document);
-    return st;
+    suite_meshes_params meshes = {.model = params->model,
+                                  .platform = params->platform ? params->platform : "any",
+                                  .element = params->element,
+                                  .devices = params->devices,
+                                  .width_px = params->width_px,
+                                  .height_px = params->height_px,
+                                  .num_frames = params->num_frames,
+                                  .text_tokens = params->text_tokens,
+                                  .steps = params->steps,
+                                  .num_images = params->num_images,
+                                  .warmup_steps = params->warmup_steps,
+                                  .num_pipeline_patch = params->num_pipeline_patch,
+                                  .mesh = params->mesh};
+    suite_platform platform;
+    if (params->platform) {
+        DIT_TRY(suite_platform_load(params->platform, &platform));
+        if (strcmp(platform.backend, "cost") == 0) meshes.profile = "ditbench";
+    }
+    return suite_meshes_expand(&meshes, "explain", out);
 }
 
 /* ---- which ranks of a mesh are told of --------------------------------------------------------------------------- */
@@ -528,13 +446,9 @@ static bool is_told(const cJSON *rejected, const char *label, const char *reason
 /* A dropped cell has no case: its mesh is named from its degrees. */
 static void add_dropped(dit_json_writer *w, cJSON *rejected, const suite_dropped *dropped, const dit_parallel *asked)
 {
-    dit_parallel parallel = asked ? *asked : (dit_parallel){0};
     char label[64];
-    const char *method = dit_json_text_or(dropped->cell, "patch_method", NULL);
-    for (int axis = 0; axis < DIT_AXIS_COUNT && !asked; axis++)
-        parallel.degree[axis] = (int)dit_json_number_or(dropped->cell, dit_axis_key((dit_axis)axis), 0);
-    if (method) dit_patch_method_from_name(method, &parallel.patch_method);
-    dit_parallel_label(&parallel, label);
+    suite_meshes_label_dropped(dropped, label);
+    if (asked) dit_parallel_label(asked, label);
     if (is_told(rejected, label, dropped->reason)) return;
     cJSON *entry = dit_json_put_object(w, rejected, NULL);
     dit_json_put_string(w, entry, "mesh", label);

@@ -187,36 +187,86 @@ static void add_links(dit_json_writer *w, cJSON *simulation, const suite_cluster
     add_network(w, simulation, cluster);
 }
 
+/* Makes a copy of the case with "simulation", as the files in `folder` have it. */
+static cJSON *placed_case(dit_json_writer *w, const char *folder, const cJSON *document, const suite_cluster *cluster,
+                          int ranks, const suite_simulate_params *params)
+{
+    char path[SUITE_PATH];
+    cJSON *kase = cJSON_Duplicate(document, true), *simulation = dit_json_put_object(w, kase, "simulation");
+    dit_json_put_status(w, suite_path(path, "%s/accelerator.json", folder));
+    dit_json_put_string(w, simulation, "accelerator", path);
+    dit_json_put_status(w, suite_path(path, "%s/profile.json", folder));
+    dit_json_put_string(w, simulation, "profile", path);
+    dit_json_put_string(w, simulation, "element", params->element);
+    if (params->replay) dit_json_put_bool(w, simulation, "replay", true);
+    if (params->layered) dit_json_put_bool(w, simulation, "layered", true);
+    add_links(w, simulation, cluster, ranks);
+    return kase;
+}
+
 static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster, int ranks,
                              const suite_simulate_params *params)
 {
     dit_json_writer w = {0};
     char path[SUITE_PATH];
-    cJSON *kase = cJSON_Duplicate(document, true), *simulation = dit_json_put_object(&w, kase, "simulation");
-    dit_json_put_status(&w, suite_path(path, "%s/accelerator.json", folder));
-    dit_json_put_string(&w, simulation, "accelerator", path);
-    dit_json_put_status(&w, suite_path(path, "%s/profile.json", folder));
-    dit_json_put_string(&w, simulation, "profile", path);
-    dit_json_put_string(&w, simulation, "element", params->element);
-    if (params->replay) dit_json_put_bool(&w, simulation, "replay", true);
-    if (params->layered) dit_json_put_bool(&w, simulation, "layered", true);
-    add_links(&w, simulation, cluster, ranks);
+    cJSON *kase = placed_case(&w, folder, document, cluster, ranks, params);
     dit_json_put_status(&w, suite_path(path, "%s/case.json", folder));
     return dit_json_finish_file(&w, kase, path, false);
+}
+
+static dit_status load_cluster(const suite_simulate_params *params, const char *platform, suite_cluster *out)
+{
+    DIT_TRY(suite_cluster_load(platform, out));
+    suite_calibration_cluster(params->calibration, out);
+    return DIT_OK;
+}
+
+/* All files but the case. */
+static dit_status write_machine(const suite_simulate_params *params, const char *folder, const suite_cluster *cluster,
+                                int world_size, const char *profile)
+{
+    DIT_TRY(write_to(folder, "platform.xml", cluster, 0));
+    DIT_TRY(write_to(folder, "hosts", cluster, world_size));
+    return write_parameters(folder, params->calibration, cluster, profile);
 }
 
 dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
                                   int world_size, const char *platform, const char *profile)
 {
     suite_cluster cluster = {0};
-    dit_status st = DIT_OK;
-    DIT_TRY_GOTO(st, suite_cluster_load(platform, &cluster), done);
-    suite_calibration_cluster(params->calibration, &cluster);
-    DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
-    DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, world_size), done);
-    DIT_TRY_GOTO(st, write_parameters(folder, params->calibration, &cluster, profile), done);
-    st = write_case(folder, document, &cluster, world_size, params);
-done:
+    dit_status st = load_cluster(params, platform, &cluster);
+    if (st == DIT_OK) st = write_machine(params, folder, &cluster, world_size, profile);
+    if (st == DIT_OK) st = write_case(folder, document, &cluster, world_size, params);
+    suite_cluster_release(&cluster);
+    return st;
+}
+
+static dit_status write_bounds_case(const suite_simulate_params *params, const char *folder,
+                                    const suite_cluster *cluster, const suite_simulate_bounded *cases, int count)
+{
+    dit_json_writer w = {0};
+    char path[SUITE_PATH];
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "cases");
+    for (int i = 0; i < count; i++) {
+        cJSON *entry = dit_json_put_object(&w, list, NULL);
+        dit_json_put_item(&w, entry, "case",
+                          placed_case(&w, folder, cases[i].document, cluster, cases[i].world_size, params));
+        dit_json_put_copy(&w, entry, "ranks", cases[i].ranks);
+    }
+    dit_json_put_string(&w, document, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, document, "program", "bounds");
+    dit_json_put_status(&w, suite_path(path, "%s/case.json", folder));
+    return dit_json_finish_file(&w, document, path, true);
+}
+
+dit_status suite_simulate_prepare_bounds(const suite_simulate_params *params, const char *folder,
+                                         const suite_simulate_bounded *cases, int count, const char *platform,
+                                         const char *profile)
+{
+    suite_cluster cluster = {0};
+    dit_status st = load_cluster(params, platform, &cluster);
+    if (st == DIT_OK) st = write_machine(params, folder, &cluster, 1, profile);
+    if (st == DIT_OK) st = write_bounds_case(params, folder, &cluster, cases, count);
     suite_cluster_release(&cluster);
     return st;
 }
@@ -251,6 +301,16 @@ static dit_status read_traffic(const dit_json *doc, suite_simulated *out)
     return DIT_OK;
 }
 
+/* The steps that were left out are all alike, and lie before the last one. */
+static void read_step(const cJSON *samples, suite_simulated *out)
+{
+    const cJSON *steps = dit_json_member(samples, "step_ns"), *own = steps ? steps->child : NULL;
+    int count = cJSON_GetArraySize(own);
+    if (count < 2 || out->steps >= count) return;
+    const cJSON *repeated = cJSON_GetArrayItem(own, count - 2);
+    if (cJSON_IsNumber(repeated)) out->step_s = repeated->valuedouble * 1e-9;
+}
+
 static dit_status read_record(const dit_json *doc, suite_simulated *out)
 {
     const cJSON *memory, *samples, *simulation;
@@ -264,6 +324,7 @@ static dit_status read_record(const dit_json *doc, suite_simulated *out)
         return dit_json_fail(doc, "/samples/latency_ns", DIT_ERR_JSON_VALUE, "expected a time");
     out->seconds = latency->child->valuedouble * 1e-9;
     DIT_TRY(dit_json_require_int(doc, simulation, "/simulation", "steps_simulated", 1, 100000, &out->steps));
+    read_step(samples, out);
     out->decode_seconds = dit_json_number_or(simulation, "vae_decode_ns", 0) * 1e-9;
     DIT_TRY(dit_json_require_int(doc, memory, "/memory", "total_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
     DIT_TRY(read_traffic(doc, out));
@@ -284,7 +345,7 @@ static dit_status read_outcome(const char *folder, suite_simulated *out)
     return st;
 }
 
-static dit_status run_in(const char *folder, const suite_simulate_params *params, int ranks, suite_simulated *out)
+dit_status suite_simulate_run(const suite_simulate_params *params, const char *folder, int ranks)
 {
     char engine[SUITE_PATH];
     const suite_launch_plan plan = {
@@ -296,20 +357,25 @@ static dit_status run_in(const char *folder, const suite_simulate_params *params
     DIT_TRY(suite_launcher_find("smpirun", &launcher));
     DIT_TRY(suite_launch_run(launcher, &plan, &options, &outcome));
     dit_status st = fail_as(&outcome);
-    if (st == DIT_OK) st = read_outcome(folder, out);
     suite_outcome_release(&outcome);
     return st;
+}
+
+dit_status suite_simulate_folder(char out[SUITE_PATH])
+{
+    const char *parent = getenv("TMPDIR");
+    DIT_TRY(suite_path(out, "%s/ditbench-sim-XXXXXX", parent && *parent == '/' ? parent : "/tmp"));
+    return mkdtemp(out) ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", out, strerror(errno));
 }
 
 dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
                                const char *platform, const char *profile, suite_simulated *out)
 {
     char folder[SUITE_PATH];
-    const char *parent = getenv("TMPDIR");
-    DIT_TRY(suite_path(folder, "%s/ditbench-sim-XXXXXX", parent && *parent == '/' ? parent : "/tmp"));
-    if (!mkdtemp(folder)) return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", folder, strerror(errno));
+    DIT_TRY(suite_simulate_folder(folder));
     dit_status st = suite_simulate_prepare(params, folder, document, world_size, platform, profile);
-    if (st == DIT_OK) st = run_in(folder, params, world_size, out);
+    if (st == DIT_OK) st = suite_simulate_run(params, folder, world_size);
+    if (st == DIT_OK) st = read_outcome(folder, out);
     suite_path_remove(folder);
     return st;
 }

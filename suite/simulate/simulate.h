@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     double seconds, decode_seconds; /* the decode is part of it; 0: there is none */
     int64_t steps;                  /* that were simulated; the rest repeated */
+    double step_s;                  /* each of the rest; 0: there is none */
     int64_t sent_bytes, memory_bytes;
 } suite_simulated;
 
@@ -39,6 +40,20 @@ dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH]);
  * DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_IO. */
 dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
                                   int world_size, const char *platform, const char *profile);
+/* Makes a folder for the files of one simulation. The caller removes it. Errors: DIT_ERR_IO. */
+dit_status suite_simulate_folder(char out[SUITE_PATH]);
+/* Runs what was prepared in `folder` as `ranks` ranks, which leave record.json there. Errors: DIT_ERR_TIMEOUT,
+ * DIT_ERR_INTERRUPTED, DIT_ERR_ENVIRONMENT, and what the engine says of the case. */
+dit_status suite_simulate_run(const suite_simulate_params *params, const char *folder, int ranks);
+/* A case of program bounds (engine/bound/bounds.h); ranks NULL: rank 0. */
+typedef struct {
+    const cJSON *document, *ranks;
+    int world_size;
+} suite_simulate_bounded;
+/* As suite_simulate_prepare, for the bounds of many cases on one platform: run it as one rank. */
+dit_status suite_simulate_prepare_bounds(const suite_simulate_params *params, const char *folder,
+                                         const suite_simulate_bounded *cases, int count, const char *platform,
+                                         const char *profile);
 /* Simulates `document` (a denoise case of `world_size` ranks) on workloads/platforms/PLATFORM with the profile.
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED, and
  * what the engine says of the case. */

@@ -1,0 +1,541 @@
+#include "suite/search/search.h"
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "base/label.h"
+#include "base/mesh.h"
+#include "suite/explain/meshes.h"
+#include "suite/launch/process_pool.h"
+#include "suite/platform/platform.h"
+#include "suite/platform/profile.h"
+#include "suite/search/race.h"
+#include "suite/simulate/shape_cache.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const goals[SUITE_GOAL_COUNT + 1] = {"latency", "throughput", "memory", "front", NULL};
+
+const char *suite_search_goal_name(suite_search_goal goal)
+{
+    return goals[goal];
+}
+const char *const *suite_search_goal_names(void)
+{
+    return goals;
+}
+bool suite_search_goal_from_name(const char *name, suite_search_goal *out)
+{
+    for (int i = 0; i < SUITE_GOAL_COUNT; i++) {
+        if (strcmp(goals[i], name) != 0) continue;
+        *out = (suite_search_goal)i;
+        return true;
+    }
+    return false;
+}
+
+const char *suite_search_state_name(suite_search_state state)
+{
+    static const char *const names[SUITE_FOUND_COUNT] = {"open", "simulated", "bound", "memory", "failed"};
+    return names[state];
+}
+
+void suite_search_release(suite_search *search)
+{
+    for (int i = 0; i < search->size_count; i++) suite_workload_release(&search->sizes[i].workload);
+    free(search->sizes);
+    free(search->candidates);
+    free(search->illegal);
+    *search = (suite_search){.winner = -1};
+}
+
+static dit_status fail_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a search");
+}
+
+static double seconds_since(int64_t began_ns)
+{
+    return (double)(dit_clock_ns() - began_ns) * 1e-9;
+}
+
+/* ---- the space --------------------------------------------------------------------------------------------------- */
+
+static dit_status resolve(suite_search_request *request, suite_platform *platform)
+{
+    suite_profile profile;
+    DIT_TRY(suite_platform_load(request->platform, platform));
+    DIT_TRY(suite_profile_load(request->profile, &profile));
+    if (strcmp(platform->backend, "cost") != 0)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "platform %s is not simulated, and a search simulates", platform->name),
+            "name one that `ditbench list platforms` shows with backend cost");
+    if (!request->devices) request->devices = platform->devices;
+    if (!request->scope) request->scope = "pipeline";
+    if (request->devices > platform->devices)
+        return DIT_FAIL(DIT_ERR_USAGE, "%s has %d devices, and %lld are asked for", platform->name, platform->devices,
+                        (long long)request->devices);
+    return DIT_OK;
+}
+
+static bool takes_sizes(suite_search_goal goal)
+{
+    return goal == SUITE_GOAL_THROUGHPUT || goal == SUITE_GOAL_FRONT;
+}
+
+static dit_status expand_size(const suite_search_request *request, int ranks, suite_search_size *size)
+{
+    const suite_meshes_params meshes = {.model = request->model,
+                                        .platform = request->platform,
+                                        .profile = request->profile,
+                                        .element = request->element,
+                                        .scope = request->scope,
+                                        .devices = ranks,
+                                        .width_px = request->width_px,
+                                        .height_px = request->height_px,
+                                        .num_frames = request->num_frames,
+                                        .text_tokens = request->text_tokens,
+                                        .steps = request->steps,
+                                        .num_images = request->num_images,
+                                        .warmup_steps = -1,
+                                        .exact = !request->approximate,
+                                        .one_request = true};
+    *size = (suite_search_size){.ranks = ranks, .winner = -1};
+    return suite_meshes_expand(&meshes, "search", &size->workload);
+}
+
+static dit_status expand_sizes(suite_search *s)
+{
+    int devices = (int)s->request.devices;
+    s->sizes = calloc((size_t)devices, sizeof *s->sizes);
+    if (!s->sizes) return fail_memory();
+    for (int ranks = 1; ranks <= devices; ranks++) {
+        if (ranks < devices && (devices % ranks || !takes_sizes(s->request.goal))) continue;
+        s->size_count++;
+        DIT_TRY(expand_size(&s->request, ranks, &s->sizes[s->size_count - 1]));
+    }
+    return DIT_OK;
+}
+
+static dit_status open_candidate(const suite_search *s, const suite_search_size *size, const suite_case *kase,
+                                 suite_search_candidate *out)
+{
+    const dit_json view = {kase->document, NULL, 0, NULL};
+    *out = (suite_search_candidate){.kase = kase, .ranks = size->ranks, .replicas = 1};
+    if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / size->ranks;
+    DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
+    dit_parallel_label(&out->parallel, out->mesh);
+    out->exact = !dit_parallel_is_displaced(&out->parallel);
+    return DIT_OK;
+}
+
+static void tell_illegal(suite_search *s, int ranks, const suite_dropped *dropped)
+{
+    suite_search_illegal *one = &s->illegal[s->illegal_count++];
+    *one = (suite_search_illegal){.ranks = ranks};
+    suite_meshes_label_dropped(dropped, one->mesh);
+    snprintf(one->code, sizeof one->code, "%s", dit_status_name(dropped->code));
+    snprintf(one->reason, sizeof one->reason, "%.299s", dropped->reason);
+}
+
+static dit_status list_candidates(suite_search *s)
+{
+    size_t cases = 0, dropped = 0;
+    for (int i = 0; i < s->size_count; i++)
+        cases += (size_t)s->sizes[i].workload.case_count, dropped += (size_t)s->sizes[i].workload.dropped_count;
+    s->candidates = calloc(cases + 1, sizeof *s->candidates);
+    s->illegal = calloc(dropped + 1, sizeof *s->illegal);
+    if (!s->candidates || !s->illegal) return fail_memory();
+    for (int i = 0; i < s->size_count; i++) {
+        const suite_search_size *size = &s->sizes[i];
+        for (int j = 0; j < size->workload.case_count; j++) {
+            if (size->workload.cases[j].is_oracle) continue;
+            DIT_TRY(open_candidate(s, size, &size->workload.cases[j], &s->candidates[s->count]));
+            s->count++;
+        }
+        for (int j = 0; j < size->workload.dropped_count; j++) tell_illegal(s, size->ranks, &size->workload.dropped[j]);
+    }
+    return DIT_OK;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+static const char *word_of(const suite_search *s, const char *key)
+{
+    const cJSON *platform = s->count ? dit_json_member(s->candidates[0].kase->document, "platform") : NULL;
+    return dit_json_text_or(platform, key, "");
+}
+
+static suite_simulate_params params_of(const suite_search *s)
+{
+    return (suite_simulate_params){.engine = s->request.engine,
+                                   .element = word_of(s, "element"),
+                                   .deadline_s = 600,
+                                   .calibration = s->request.calibration};
+}
+
+/* The first rank of every stage; of displaced patches one with one neighbour, and one with two. */
+static cJSON *ranks_alone(dit_json_writer *w, const dit_parallel *parallel)
+{
+    cJSON *list = dit_json_new_array(w);
+    int coordinates[DIT_AXIS_COUNT] = {0};
+    const int stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION);
+    for (int stage = 0; stage < stages; stage++) {
+        coordinates[DIT_AXIS_PIPEFUSION] = stage;
+        for (int patch = 0; patch < 2 && patch < dit_parallel_degree(parallel, DIT_AXIS_PATCH); patch++) {
+            coordinates[DIT_AXIS_PATCH] = patch;
+            dit_json_put_int(w, list, NULL, dit_mesh_rank(parallel, coordinates));
+        }
+    }
+    return list;
+}
+
+/* What a request's seconds, or the memory, are worth to the goal; less is better. */
+static double value_of(const suite_search *s, const suite_search_candidate *one, double seconds)
+{
+    if (s->request.goal == SUITE_GOAL_MEMORY) return (double)one->bounds.memory_bytes;
+    int64_t images = s->request.num_images > 1 ? s->request.num_images : 1;
+    return s->request.goal == SUITE_GOAL_THROUGHPUT ? seconds / (double)(one->replicas * images) : seconds;
+}
+
+static void exclude(suite_search_candidate *one, suite_search_state state, const char *code, const char *reason)
+{
+    one->state = state;
+    snprintf(one->code, sizeof one->code, "%s", code);
+    snprintf(one->reason, sizeof one->reason, "%s", reason);
+}
+
+static void take_bounds(const suite_search *s, const suite_platform *platform, suite_search_candidate *one)
+{
+    char reason[300];
+    if (one->bounds.status != DIT_OK) {
+        exclude(one, SUITE_FOUND_FAILED, dit_status_name(one->bounds.status), one->bounds.message);
+        return;
+    }
+    if (s->request.scale_bounds > 0) one->bounds.seconds *= s->request.scale_bounds;
+    one->value_bound = value_of(s, one, one->bounds.seconds);
+    if (s->request.goal == SUITE_GOAL_MEMORY) one->value = one->value_bound;
+    if (!platform->memory_per_device || one->bounds.memory_bytes <= platform->memory_bytes) return;
+    snprintf(reason, sizeof reason, "needs %.2f GiB a rank, a device of %s has %.2f GiB",
+             (double)one->bounds.memory_bytes / (1 << 30), platform->name, (double)platform->memory_bytes / (1 << 30));
+    exclude(one, SUITE_FOUND_MEMORY, dit_status_name(DIT_ERR_CONSTRAINT_MEMORY), reason);
+}
+
+static dit_status find_bounds(suite_search *s, const suite_platform *platform, suite_simulate_bounded *cases,
+                              suite_bounds *bounds)
+{
+    const suite_simulate_params params = params_of(s);
+    for (int i = 0; i < s->count; i++) {
+        suite_search_candidate *one = &s->candidates[i];
+        dit_json_writer w = {0};
+        cases[i] = (suite_simulate_bounded){.document = one->kase->document, .world_size = one->ranks};
+        if (!one->exact) cases[i].ranks = ranks_alone(&w, &one->parallel);
+        DIT_TRY(w.status);
+    }
+    DIT_TRY(suite_bounds_of(&params, cases, s->count, platform->name, word_of(s, "profile"), bounds));
+    for (int i = 0; i < s->count; i++) {
+        s->candidates[i].bounds = bounds[i];
+        take_bounds(s, platform, &s->candidates[i]);
+    }
+    return DIT_OK;
+}
+
+static dit_status bound_all(suite_search *s, const suite_platform *platform)
+{
+    suite_simulate_bounded *cases = calloc((size_t)s->count + 1, sizeof *cases);
+    suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
+    dit_status st = cases && bounds ? find_bounds(s, platform, cases, bounds) : fail_memory();
+    for (int i = 0; cases && i < s->count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
+    free(cases);
+    free(bounds);
+    return st;
+}
+
+/* ---- simulations ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    suite_search *search;
+    suite_simulate_params params;
+    suite_shape_cache cache;
+    suite_runner *runners; /* [count of candidates] */
+    int *order, order_count;
+    int started, done;
+} search_race;
+
+/* What a job leaves. */
+typedef struct {
+    bool left_out; /* by then somebody was faster than its bound */
+    suite_simulated simulated;
+} race_result;
+
+static bool is_open(const search_race *race, int index)
+{
+    const suite_search *s = race->search;
+    if (s->request.exhaustive) return !race->runners[index].out && !(race->runners[index].time > 0);
+    return suite_race_is_open(race->runners, s->count, index, s->request.within);
+}
+
+static void take_time(search_race *race, int index, const suite_simulated *simulated, bool kept)
+{
+    suite_search_candidate *one = &race->search->candidates[index];
+    one->state = SUITE_FOUND_SIMULATED;
+    one->kept = kept;
+    one->seconds = simulated->seconds;
+    one->value = race->runners[index].time = value_of(race->search, one, simulated->seconds);
+}
+
+static dit_status simulate(int job, suite_signals *signals, void *result, void *context)
+{
+    const search_race *race = context;
+    const suite_search_candidate *one = &race->search->candidates[race->order[job]];
+    race_result *out = result;
+    suite_simulate_params params = race->params;
+    params.signals = signals;
+    out->left_out = !is_open(race, race->order[job]);
+    if (out->left_out) return DIT_OK;
+    return suite_simulate_case(&params, one->kase->document, one->ranks, race->search->request.platform,
+                               word_of(race->search, "profile"), &out->simulated);
+}
+
+static bool goes_on(void *context)
+{
+    search_race *race = context;
+    for (int i = race->started; i < race->order_count; i++)
+        if (is_open(race, race->order[i])) {
+            race->started++;
+            return true;
+        }
+    return false;
+}
+
+static int count_open(const search_race *race)
+{
+    int open = 0;
+    for (int i = 0; i < race->order_count; i++) open += is_open(race, race->order[i]);
+    return open;
+}
+
+static bool ends_everything(dit_status st)
+{
+    return st == DIT_ERR_INTERRUPTED || st == DIT_ERR_ENVIRONMENT || st == DIT_ERR_IO;
+}
+
+static dit_status take(int job, dit_status st, const void *result, void *context)
+{
+    search_race *race = context;
+    suite_search *s = race->search;
+    suite_search_candidate *one = &s->candidates[race->order[job]];
+    const race_result *told = result;
+    if (ends_everything(st)) return st;
+    if (st == DIT_OK && told->left_out) return DIT_OK;
+    s->simulated++;
+    race->done++;
+    if (st == DIT_OK) {
+        take_time(race, race->order[job], &told->simulated, false);
+        if (!s->request.fresh)
+            DIT_TRY(suite_shape_cache_keep(&race->cache, one->kase->document, one->ranks, &told->simulated));
+    } else {
+        race->runners[race->order[job]].out = true;
+        exclude(one, st == DIT_ERR_MEMORY ? SUITE_FOUND_MEMORY : SUITE_FOUND_FAILED, dit_status_name(st),
+                dit_error_last()->message);
+        dit_error_clear();
+    }
+    if (s->request.told) s->request.told(s->request.context, race->done, count_open(race));
+    return DIT_OK;
+}
+
+static int size_index(const suite_search *s, int ranks)
+{
+    for (int i = 0; i < s->size_count; i++)
+        if (s->sizes[i].ranks == ranks) return i;
+    return 0;
+}
+
+static dit_status enter_race(search_race *race)
+{
+    suite_search *s = race->search;
+    suite_simulated known;
+    if (!s->request.fresh)
+        DIT_TRY(suite_shape_cache_open(&race->params, s->candidates[0].kase->document, s->candidates[0].ranks,
+                                       s->request.platform, word_of(s, "profile"), &race->cache));
+    for (int i = 0; i < s->count; i++) {
+        const suite_search_candidate *one = &s->candidates[i];
+        bool fits = one->state == SUITE_FOUND_OPEN;
+        race->runners[i] = (suite_runner){.bound = one->value_bound, .out = !fits};
+        if (s->request.goal == SUITE_GOAL_FRONT) race->runners[i].group = size_index(s, one->ranks);
+        if (fits && !s->request.fresh && suite_shape_cache_find(&race->cache, one->kase->document, one->ranks, &known))
+            take_time(race, i, &known, true);
+    }
+    race->order_count = suite_race_order(race->runners, s->count, race->order);
+    return DIT_OK;
+}
+
+static dit_status run_race(search_race *race)
+{
+    const suite_search *s = race->search;
+    race->params = params_of(s);
+    race->runners = calloc((size_t)s->count, sizeof *race->runners);
+    race->order = calloc((size_t)s->count, sizeof *race->order);
+    if (!race->runners || !race->order) return fail_memory();
+    DIT_TRY(enter_race(race));
+    return suite_jobs_run(&(suite_jobs){.count = race->order_count,
+                                        .at_once = s->request.at_once,
+                                        .result_bytes = sizeof(race_result),
+                                        .context = race,
+                                        .run = simulate,
+                                        .done = take,
+                                        .goes_on = goes_on});
+}
+
+static dit_status simulate_best_first(suite_search *s)
+{
+    search_race race = {.search = s};
+    if (s->request.goal == SUITE_GOAL_MEMORY || !s->count) return DIT_OK;
+    dit_status st = run_race(&race);
+    free(race.runners);
+    free(race.order);
+    return st;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+/* Goal memory has a value without a simulation. */
+static bool is_known(const suite_search_candidate *one)
+{
+    return one->value > 0 && (one->state == SUITE_FOUND_SIMULATED || one->state == SUITE_FOUND_OPEN);
+}
+
+static int rank_of(const suite_search_candidate *one)
+{
+    static const int ranks[SUITE_FOUND_COUNT] = {
+        [SUITE_FOUND_BOUND] = 1, [SUITE_FOUND_MEMORY] = 2, [SUITE_FOUND_FAILED] = 3};
+    return ranks[one->state];
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const suite_search_candidate *x = a, *y = b;
+    if (rank_of(x) != rank_of(y)) return rank_of(x) - rank_of(y);
+    double first = is_known(x) ? x->value : x->value_bound, second = is_known(y) ? y->value : y->value_bound;
+    if (first != second) return first < second ? -1 : 1;
+    return x->ranks != y->ranks ? x->ranks - y->ranks : strcmp(x->mesh, y->mesh);
+}
+
+/* The best of those with so many ranks; 0: of all. Candidates are in order. */
+static int find_winner(const suite_search *s, int ranks)
+{
+    for (int i = 0; i < s->count; i++)
+        if (is_known(&s->candidates[i]) && (!ranks || s->candidates[i].ranks == ranks)) return i;
+    return -1;
+}
+
+/* The largest bound in words. A chain that is hardly longer than device or host alone is so long because of them. */
+static const char *why_so_long(const suite_bounds *bounds)
+{
+    const double nearly_all = 0.95;
+    if (bounds->host_s >= nearly_all * bounds->seconds && bounds->host_s >= bounds->device_s)
+        return "its host cannot issue faster";
+    if (bounds->device_s >= nearly_all * bounds->seconds) return "its device cannot compute faster";
+    if (strcmp(bounds->largest, "wire") == 0) return "its messages over the busiest link";
+    return "one rank alone, its operators and messages in turn";
+}
+
+static void judge(const suite_search *s, suite_search_candidate *one)
+{
+    bool sizes = s->request.goal == SUITE_GOAL_FRONT;
+    int winner = sizes ? s->sizes[size_index(s, one->ranks)].winner : s->winner;
+    if (winner < 0) return;
+    double best = s->candidates[winner].value, own = is_known(one) ? one->value : one->value_bound;
+    if (one->state == SUITE_FOUND_SIMULATED || one->state == SUITE_FOUND_OPEN || one->state == SUITE_FOUND_BOUND)
+        one->behind = own / best - 1;
+    if (one->state == SUITE_FOUND_BOUND)
+        snprintf(one->reason, sizeof one->reason, "takes at least %.4g s (%s)", one->bounds.seconds,
+                 why_so_long(&one->bounds));
+}
+
+static void finish(suite_search *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        suite_search_candidate *one = &s->candidates[i];
+        if (one->state == SUITE_FOUND_OPEN && s->request.goal != SUITE_GOAL_MEMORY) one->state = SUITE_FOUND_BOUND;
+        s->kept += one->kept;
+        s->by_bound += one->state == SUITE_FOUND_BOUND;
+        s->by_memory += one->state == SUITE_FOUND_MEMORY;
+        s->failed += one->state == SUITE_FOUND_FAILED;
+    }
+    qsort(s->candidates, (size_t)s->count, sizeof *s->candidates, by_value);
+    for (int i = 0; i < s->size_count; i++) s->sizes[i].winner = find_winner(s, s->sizes[i].ranks);
+    s->winner = find_winner(s, s->request.goal == SUITE_GOAL_FRONT ? (int)s->request.devices : 0);
+    for (int i = 0; i < s->count; i++) judge(s, &s->candidates[i]);
+}
+
+static void note_links(const suite_cluster *cluster, int from, int to, bool *links)
+{
+    suite_hop hops[SUITE_PATH_HOPS];
+    int count = suite_cluster_path(cluster, from, to, hops);
+    for (int i = 0; i < count; i++)
+        if (cluster->links[hops[i].link].link_class.sharing != SUITE_LINK_PER_FLOW) links[hops[i].link] = true;
+}
+
+/* Whether a message within the first `ranks` devices of a node crosses a link that one within the next `ranks` does. */
+static bool meet_on_links(const suite_cluster *cluster, int ranks, bool *first, bool *next)
+{
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++) {
+            if (from == to) continue;
+            note_links(cluster, from, to, first);
+            note_links(cluster, ranks + from, ranks + to, next);
+        }
+    for (int i = 0; i < cluster->link_count; i++)
+        if (first[i] && next[i]) return true;
+    return false;
+}
+
+/* Replicas lie side by side; those of whole nodes share nothing but the fabric, which has room for all. */
+static dit_status look_at_links(suite_search *s)
+{
+    suite_cluster cluster = {0};
+    DIT_TRY(suite_cluster_load(s->request.platform, &cluster));
+    bool *links = calloc(2 * (size_t)cluster.link_count + 1, sizeof *links);
+    for (int i = 0; links && i < s->size_count; i++) {
+        int ranks = s->sizes[i].ranks;
+        bool several = ranks > 1 && 2 * ranks <= cluster.devices && 2 * ranks <= s->request.devices;
+        memset(links, 0, 2 * (size_t)cluster.link_count * sizeof *links);
+        if (several && cluster.topology != SUITE_TOPOLOGY_CORES &&
+            meet_on_links(&cluster, ranks, links, links + cluster.link_count))
+            s->replicas_share_links = true;
+    }
+    dit_status st = links ? DIT_OK : fail_memory();
+    free(links);
+    suite_cluster_release(&cluster);
+    return st;
+}
+
+static dit_status run(suite_search *s)
+{
+    suite_platform platform;
+    int64_t began_ns = dit_clock_ns();
+    DIT_TRY(resolve(&s->request, &platform));
+    DIT_TRY(expand_sizes(s));
+    DIT_TRY(list_candidates(s));
+    if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(look_at_links(s));
+    s->count_s = seconds_since(began_ns);
+    began_ns = dit_clock_ns();
+    DIT_TRY(bound_all(s, &platform));
+    s->bounds_s = seconds_since(began_ns);
+    began_ns = dit_clock_ns();
+    DIT_TRY(simulate_best_first(s));
+    s->simulate_s = seconds_since(began_ns);
+    finish(s);
+    return DIT_OK;
+}
+
+dit_status suite_search_run(const suite_search_request *request, suite_search *out)
+{
+    *out = (suite_search){.request = *request, .winner = -1};
+    dit_status st = run(out);
+    if (st != DIT_OK) suite_search_release(out);
+    return st;
+}

@@ -1,0 +1,74 @@
+#include "suite/simulate/bounds.h"
+
+#include <stdio.h>
+
+static void read_problem(const cJSON *error, suite_bounds *out)
+{
+    const char *code = dit_json_text_or(error, "code", "");
+    if (!dit_status_from_name(code, &out->status)) out->status = DIT_ERR_INTERNAL;
+    snprintf(out->message, sizeof out->message, "%s", dit_json_text_or(error, "message", "its bounds are unknown"));
+}
+
+static dit_status read_entry(const dit_json *doc, const cJSON *entry, int index, suite_bounds *out)
+{
+    const struct {
+        const char *key;
+        double *to;
+    } numbers[] = {{"seconds", &out->seconds}, {"device_s", &out->device_s}, {"host_s", &out->host_s},
+                   {"wire_s", &out->wire_s},   {"chain_s", &out->chain_s},   {"floor_s", &out->floor_s}};
+    const char *largest;
+    char at[48];
+    snprintf(at, sizeof at, "/bounds/%d", index);
+    *out = (suite_bounds){0};
+    if (dit_json_member(entry, "error")) {
+        read_problem(dit_json_member(entry, "error"), out);
+        return DIT_OK;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        DIT_TRY(dit_json_optional_number(doc, entry, at, numbers[i].key, 0, 1e18, numbers[i].to));
+    DIT_TRY(dit_json_require_string(doc, entry, at, "bound", &largest));
+    DIT_TRY(dit_json_require_int(doc, entry, at, "memory_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
+    snprintf(out->largest, sizeof out->largest, "%s", largest);
+    return DIT_OK;
+}
+
+static dit_status read_bounds(const dit_json *doc, int count, suite_bounds *out)
+{
+    const cJSON *list = NULL, *entry;
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "bounds", &list));
+    if (cJSON_GetArraySize(list) != count)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "the engine gave bounds of %d cases, %d were asked for",
+                        cJSON_GetArraySize(list), count);
+    cJSON_ArrayForEach(entry, list)
+    {
+        DIT_TRY(read_entry(doc, entry, index, &out[index]));
+        index++;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_outcome(const char *folder, int count, suite_bounds *out)
+{
+    char path[SUITE_PATH];
+    dit_json doc = {0};
+    DIT_TRY(suite_path(path, "%s/record.json", folder));
+    dit_status st = dit_json_read_file(path, &doc);
+    if (st == DIT_OK) st = read_bounds(&doc, count, out);
+    dit_json_release(&doc);
+    return st;
+}
+
+dit_status suite_bounds_of(const suite_simulate_params *params, const suite_simulate_bounded *cases, int count,
+                           const char *platform, const char *profile, suite_bounds *out)
+{
+    char folder[SUITE_PATH];
+    if (!count) return DIT_OK;
+    DIT_TRY(suite_simulate_check(params));
+    DIT_TRY(suite_simulate_folder(folder));
+    dit_status st = suite_simulate_prepare_bounds(params, folder, cases, count, platform, profile);
+    if (st == DIT_OK) st = suite_simulate_run(params, folder, 1);
+    if (st == DIT_OK) st = read_outcome(folder, count, out);
+    suite_path_remove(folder);
+    return st;
+}

@@ -1,0 +1,22 @@
+/* Bounds: times that no simulation of a case goes below, for many cases in one start of the engine. */
+#ifndef DIT_SUITE_SIMULATE_BOUNDS_H
+#define DIT_SUITE_SIMULATE_BOUNDS_H
+
+#include "suite/simulate/simulate.h"
+
+/* engine/bound/bounds.h says what each bound is. Memory is what a simulation would report. */
+typedef struct {
+    dit_status status; /* of what the engine said of the case */
+    char message[300];
+    double seconds; /* the largest, with a little slack for the rounding of simulations */
+    char largest[8];
+    double device_s, host_s, wire_s, chain_s, floor_s;
+    int64_t memory_bytes;
+} suite_bounds;
+
+/* Computes the bounds of all cases, [count], on one platform with one profile. Errors: those of suite_simulate_check,
+ * DIT_ERR_MEMORY, DIT_ERR_IO, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED; what is wrong with one case is told in its entry. */
+dit_status suite_bounds_of(const suite_simulate_params *params, const suite_simulate_bounded *cases, int count,
+                           const char *platform, const char *profile, suite_bounds *out);
+
+#endif

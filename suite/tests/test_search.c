@@ -1,0 +1,230 @@
+/* Searching for a mesh: who is simulated in which order and who need not be, and the cache of what was simulated. */
+#include "suite/search/race.h"
+#include "suite/simulate/shape_cache.h"
+
+#include "base/tests/test.h"
+
+#include <sys/wait.h>
+
+/* ---- the race ---------------------------------------------------------------------------------------------------- */
+
+static void the_lowest_bound_goes_first(void **state)
+{
+    const suite_runner runners[] = {
+        {.bound = 5}, {.bound = 3}, {.bound = 9, .time = 10}, {.bound = 3}, {.bound = 1, .out = true}, {.bound = 4}};
+    int order[6];
+    (void)state;
+    assert_int_equal(suite_race_order(runners, 6, order), 4);
+    const int wanted[] = {1, 3, 5, 0};
+    assert_memory_equal(order, wanted, sizeof wanted);
+}
+
+static void who_cannot_win_need_not_run(void **state)
+{
+    suite_runner runners[] = {
+        {.bound = 5}, {.bound = 3, .time = 4}, {.bound = 3.9}, {.bound = 4}, {.bound = 2, .group = 1}};
+    (void)state;
+    assert_near(suite_race_best(runners, 5, 0), 4, 0);
+    assert_true(isinf(suite_race_best(runners, 5, 1)));
+    assert_false(suite_race_is_open(runners, 5, 0, 0));
+    assert_false(suite_race_is_open(runners, 5, 1, 0)); /* its time is known */
+    assert_true(suite_race_is_open(runners, 5, 2, 0));
+    assert_false(suite_race_is_open(runners, 5, 3, 0)); /* at best it is as fast */
+    assert_true(suite_race_is_open(runners, 5, 4, 0));  /* the best of another group is no rival */
+    assert_false(suite_race_is_open(runners, 5, 2, 0.03));
+    assert_true(suite_race_is_open(runners, 5, 2, 0.02));
+    runners[1].out = true;
+    assert_true(suite_race_is_open(runners, 5, 0, 0));
+}
+
+/* Made-up meshes with random times and bounds: the search gives the least time, and a bound that is too high may not. */
+static int run_race(suite_runner *runners, int count, const double *times, double *best)
+{
+    int order[64], runs = 0, open = suite_race_order(runners, count, order);
+    for (int i = 0; i < open && suite_race_is_open(runners, count, order[i], 0); i++, runs++)
+        runners[order[i]].time = times[order[i]];
+    *best = suite_race_best(runners, count, 0);
+    return runs;
+}
+
+static void the_best_is_that_of_running_all(void **state)
+{
+    enum { COUNT = 40, ROUNDS = 2000 };
+    int all_runs = 0, wrong = 0;
+    (void)state;
+    srand(7);
+    for (int round = 0; round < ROUNDS; round++) {
+        suite_runner honest[COUNT], corrupted[COUNT];
+        double times[COUNT], least = INFINITY, best;
+        for (int i = 0; i < COUNT; i++) {
+            double slack = 0.25 * rand() / RAND_MAX;
+            times[i] = 1 + (double)rand() / RAND_MAX;
+            least = fmin(least, times[i]);
+            honest[i] = corrupted[i] = (suite_runner){.bound = times[i] * (1 - slack)};
+            corrupted[i].bound *= 1.1;
+        }
+        all_runs += run_race(honest, COUNT, times, &best);
+        assert_near(best, least, 0);
+        run_race(corrupted, COUNT, times, &best);
+        wrong += best > least;
+    }
+    assert_true(all_runs < ROUNDS * COUNT / 2);
+    assert_true(wrong > 0);
+}
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+static const char kase[] = "{\"run\":{\"num_inference_steps\":%d,\"width_px\":%d},\"parallel\":{\"ulysses_degree\":2}}";
+
+static cJSON *make_case(int steps, int width)
+{
+    char text[256];
+    snprintf(text, sizeof text, kase, steps, width);
+    cJSON *document = cJSON_Parse(text);
+    assert_non_null(document);
+    return document;
+}
+
+static void open_cache(suite_shape_cache *cache)
+{
+    snprintf(cache->folder, sizeof cache->folder, "/tmp/ditbench-shapes-XXXXXX");
+    assert_non_null(mkdtemp(cache->folder));
+    snprintf(cache->ground, sizeof cache->ground, "0123456789abcdef0123456789abcdef");
+}
+
+static const suite_simulated simulated = {
+    .seconds = 2.5, .decode_seconds = 0.5, .steps = 4, .step_s = 0.1, .sent_bytes = 77, .memory_bytes = 1 << 20};
+
+static bool knows(const suite_shape_cache *cache, int steps, int width, int ranks, suite_simulated *out)
+{
+    cJSON *document = make_case(steps, width);
+    bool found = suite_shape_cache_find(cache, document, ranks, out);
+    cJSON_Delete(document);
+    return found;
+}
+
+static void what_was_simulated_is_known(void **state)
+{
+    suite_shape_cache cache;
+    suite_simulated found;
+    (void)state;
+    open_cache(&cache);
+    cJSON *document = make_case(20, 512);
+    assert_false(knows(&cache, 20, 512, 2, &found));
+    assert_ok(suite_shape_cache_keep(&cache, document, 2, &simulated));
+    assert_true(knows(&cache, 20, 512, 2, &found));
+    assert_memory_equal(&found, &simulated, sizeof found);
+    assert_true(knows(&cache, 30, 512, 2, &found));
+    assert_near(found.seconds, 3.5, 1e-12);
+    assert_true(knows(&cache, 5, 512, 2, &found));
+    assert_near(found.seconds, 1.0, 1e-12);
+    assert_false(knows(&cache, 4, 512, 2, &found)); /* of so few steps none repeats */
+    assert_false(knows(&cache, 20, 1024, 2, &found));
+    assert_false(knows(&cache, 20, 512, 4, &found));
+    cache.ground[0] = 'f'; /* another machine, software, calibration or engine */
+    assert_false(knows(&cache, 20, 512, 2, &found));
+    cJSON_Delete(document);
+    assert_ok(suite_path_remove(cache.folder));
+}
+
+static void steps_that_did_not_repeat_tell_nothing(void **state)
+{
+    suite_shape_cache cache;
+    suite_simulated found, all = simulated;
+    (void)state;
+    open_cache(&cache);
+    all.steps = 20, all.step_s = 0;
+    cJSON *document = make_case(20, 512);
+    assert_ok(suite_shape_cache_keep(&cache, document, 2, &all));
+    assert_true(knows(&cache, 20, 512, 2, &found));
+    assert_false(knows(&cache, 30, 512, 2, &found));
+    cJSON_Delete(document);
+    assert_ok(suite_path_remove(cache.folder));
+}
+
+static void write_text(const char *path, const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Torn at any byte, or damaged, a file counts as missing; nothing crashes, and the next simulation mends it. */
+static void a_damaged_file_is_missing(void **state)
+{
+    suite_shape_cache cache;
+    suite_simulated found;
+    char key[DIT_HASH_HEX], path[2 * SUITE_PATH], *text;
+    size_t length;
+    (void)state;
+    open_cache(&cache);
+    cJSON *document = make_case(20, 512);
+    assert_ok(suite_shape_cache_keep(&cache, document, 2, &simulated));
+    assert_ok(suite_shape_cache_key(&cache, document, 2, key));
+    snprintf(path, sizeof path, "%s/%.2s/%s.json", cache.folder, key, key);
+    assert_ok(dit_file_read(path, 1 << 20, &text, &length));
+    for (size_t bytes = 0; bytes + 1 < length; bytes++) {
+        write_text(path, text, bytes);
+        assert_false(knows(&cache, 20, 512, 2, &found));
+    }
+    char *digit = strstr(text, key); /* of another key */
+    assert_non_null(digit);
+    *digit = *digit == '0' ? '1' : '0';
+    write_text(path, text, length);
+    assert_false(knows(&cache, 20, 512, 2, &found));
+    assert_ok(suite_shape_cache_keep(&cache, document, 2, &simulated));
+    assert_true(knows(&cache, 20, 512, 2, &found));
+    free(text);
+    cJSON_Delete(document);
+    assert_ok(suite_path_remove(cache.folder));
+}
+
+/* Writers at the same time: a reader sees a whole file of one of them, or none. */
+static void writers_do_not_disturb_each_other(void **state)
+{
+    enum { WRITERS = 4, ROUNDS = 50 };
+    suite_shape_cache cache;
+    suite_simulated found;
+    pid_t writer[WRITERS];
+    (void)state;
+    open_cache(&cache);
+    cJSON *document = make_case(20, 512);
+    for (int i = 0; i < WRITERS; i++) {
+        writer[i] = fork();
+        assert_true(writer[i] >= 0);
+        if (writer[i] > 0) continue;
+        bool good = true;
+        for (int round = 0; round < ROUNDS; round++)
+            good = suite_shape_cache_keep(&cache, document, 2, &simulated) == DIT_OK && good;
+        _exit(good ? 0 : 1);
+    }
+    bool seen = false;
+    for (int round = 0; round < 500; round++) {
+        bool now = knows(&cache, 20, 512, 2, &found);
+        assert_true(now || !seen);
+        seen = seen || now;
+        if (now) assert_memory_equal(&found, &simulated, sizeof found);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+        assert_int_equal(waitpid(writer[i], &status, 0), writer[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    cJSON_Delete(document);
+    assert_ok(suite_path_remove(cache.folder));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lowest_bound_goes_first),
+        cmocka_unit_test(who_cannot_win_need_not_run),
+        cmocka_unit_test(the_best_is_that_of_running_all),
+        cmocka_unit_test(what_was_simulated_is_known),
+        cmocka_unit_test(steps_that_did_not_repeat_tell_nothing),
+        cmocka_unit_test(a_damaged_file_is_missing),
+        cmocka_unit_test(writers_do_not_disturb_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# ditbench search: its answer is that of simulating every mesh, with few simulations; no bound is above a simulated time,
+# and bounds that are too high are noticed; what was simulated is kept.
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+export XDG_CACHE_HOME=$work/cache
+
+search() { # NAME ARGUMENT...: answers into $work/NAME
+    local name=$1
+    shift
+    "$ditbench" search "$@" --json >"$work/$name" 2>"$work/$name.log"
+}
+count() { sed -n "s/^.*\"$2\":[[:space:]]*\([0-9]\{1,\}\).*/\1/p" "$work/$1" | head -n 1; }
+
+# One line for each mesh of an answer: mesh, seconds (- where it was not simulated), bound.
+meshes() {
+    awk 'function value(line) { sub(/^[^:]*:[ \t]*/, "", line); gsub(/[",]/, "", line); return line }
+         /"mesh":/ { mesh = value($0); gsub(/ /, "_", mesh); seconds = "-" }
+         /"seconds":/ { seconds = value($0) }
+         /"bound_s":/ { print mesh, seconds, value($0) }' "$work/$1" | sort -u
+}
+winner() { meshes "$1" | awk '$2 != "-" && (!best || $2 < best) { best = $2 } END { print best }'; }
+# The winner as the answer says it.
+told() { awk '/"winner":/ { in_winner = 1 } in_winner && /"seconds":/ { gsub(/[^0-9.e+-]/, "", $2); print $2; exit }' "$work/$1"; }
+
+if ! command -v smpirun >/dev/null || [ ! -x "$(dirname "$ditbench")/ditbench-engine-sim" ]; then
+    skip "meshes are searched" "no simulator in this build (Debian: libsimgrid-dev)"
+    tap_end
+    exit
+fi
+
+# ---- the answer is that of simulating all -----------------------------------------------------------------------------
+above=0 corrupted=0
+for model in flux.1-dev~one-of-each pixart-alpha-xl-2~two-blocks; do
+    for place in "8xh100-sxm torch-compile" "8xl40 pytorch-eager-2024"; do
+        read -r platform profile <<<"$place"
+        for devices in 2 4 8; do
+            case="$model on $devices of $platform"
+            arguments=("$model" --platform "$platform" --profile "$profile" --devices "$devices" --steps 8 --scope latents --fresh)
+            search all "${arguments[@]}" --exhaustive && search found "${arguments[@]}" -j 1
+            report $? "$case: both searches answer"
+            best=$(winner all) chosen=$(told found)
+            awk -v a="$best" -v b="$chosen" 'BEGIN { exit !(a > 0 && b <= a * (1 + 1e-9) && b >= a * (1 - 1e-9)) }'
+            report $? "$case: the winner is that of simulating all ($chosen s, $best s)"
+            meshes all | awk '$2 == "-" { bad = 1 } $2 + 0 < $3 + 0 { bad = 1; print } END { exit bad }' || above=1
+            meshes all | awk '$2 + 0 < 1.1 * $3 { found = 1 } END { exit !found }' && corrupted=1
+            echo "# $case: $(count found meshes) meshes, $(count found simulated) simulated"
+        done
+    done
+done
+[ $above -eq 0 ]
+report $? "no bound is above a simulated time"
+[ $corrupted -eq 1 ]
+report $? "bounds times 1.1 are, so that this test notices wrong ones"
+
+# ---- what was simulated is kept ----------------------------------------------------------------------------------------
+small=(flux.1-dev~one-of-each --platform 8xl40 --devices 4)
+search first "${small[@]}" --steps 8 && search second "${small[@]}" --steps 8
+[ "$(count first simulated)" -gt 0 ] && [ "$(count second simulated)" -eq 0 ] && [ "$(told first)" = "$(told second)" ]
+report $? "a second search simulates nothing and gives the same answer"
+search stretched "${small[@]}" --steps 40 && search anew "${small[@]}" --steps 40 --fresh
+[ "$(count stretched simulated)" -eq 0 ] && awk -v a="$(told stretched)" -v b="$(told anew)" 'BEGIN { exit !(a > b * (1 - 1e-6) && a < b * (1 + 1e-6)) }'
+report $? "nor does one for other steps, whose time is that of a simulation"
+find "$XDG_CACHE_HOME/ditbench/shapes" -name '*.json' -exec truncate -s 40 {} +
+search mended "${small[@]}" --steps 8
+[ "$(count mended simulated)" -gt 0 ] && [ "$(told mended)" = "$(told first)" ]
+report $? "files that were cut off are simulated again"
+search other "${small[@]}" --steps 8 --profile torch-compile --calibration none
+[ "$(count other kept)" -eq 0 ]
+report $? "other software and no fitted values are another simulation"
+
+# ---- goals -------------------------------------------------------------------------------------------------------------
+search memory "${small[@]}" --goal memory
+[ $? -eq 0 ] && [ "$(count memory simulated)" -eq 0 ] && [ "$(count memory kept)" -eq 0 ] && grep -q '"winner":' "$work/memory"
+report $? "the least memory needs no simulation"
+search front "${small[@]}" --steps 8 --goal front
+awk -v a="$(told front)" -v b="$(told first)" 'BEGIN { exit !(a == b) }' && [ "$(grep -c '"ranks":' "$work/front")" -gt 3 ]
+report $? "the front's time on all devices is that of goal latency"
+search rate "${small[@]}" --steps 8 --goal throughput
+grep -q '"replicas_share_links":[[:space:]]*true' "$work/rate" && grep -q '"replicas":[[:space:]]*4' "$work/rate"
+report $? "replicas on a PCIe tree share links, and the answer says so"
+search large hunyuanvideo --platform 4xt4 --devices 1
+[ $? -eq 1 ] && ! grep -q '"winner":' "$work/large" && grep -q 'E_CONSTRAINT_MEMORY' "$work/large"
+report $? "exit 1 where no mesh fits, with the memory that each one needs"
+"$ditbench" search "${small[@]}" --steps 8 --all >"$work/text" 2>/dev/null
+grep -q '^best: ' "$work/text" && grep -q 'not legal' "$work/text" && grep -q '4 simulated now\|kept' "$work/text"
+report $? "people see the winner, and why others are not legal"
+
+# ---- bad input ---------------------------------------------------------------------------------------------------------
+refused() { # WORDS ARGUMENT...
+    local words=$1
+    shift
+    "$ditbench" search "$@" >"$work/log" 2>&1
+    [ $? -eq 2 ] && grep -q -- "$words" "$work/log"
+}
+refused 'is not simulated' flux.1-dev --platform local-cpu
+report $? "a platform that is measured is refused"
+refused 'has 8 devices' flux.1-dev --platform 8xl40 --devices 9
+report $? "more devices than there are are refused"
+refused 'latency, throughput' flux.1-dev --platform 8xl40 --goal fast
+report $? "an unknown goal is refused with those there are"
+refused 'no share' flux.1-dev --platform 8xl40 --within much
+report $? "a share that is none is refused"
+refused 'give --model' --platform 8xl40
+report $? "a search without a model is refused"
+tap_end

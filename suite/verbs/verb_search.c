@@ -1,0 +1,293 @@
+/* ditbench search: the best mesh of a model on a simulated machine, and what excludes each other one. */
+#include "base/words.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/console/cli.h"
+#include "suite/console/table.h"
+#include "suite/console/terminal.h"
+#include "suite/search/answer.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Finds the best mesh of a model on a simulated platform. Every legal mesh gets a lower bound of its simulated "
+    "time\n"
+    "(device: its operators; host: what the host issues; wire: its messages over the busiest link; chain: one rank\n"
+    "alone), and meshes are simulated in the order of their bounds until no other can be faster. So the answer is "
+    "that\n"
+    "of simulating all. A simulated mesh is kept in the user's cache folder and not simulated again.\n"
+    "Goals: latency (one request on all devices), throughput (replicas that share the devices, a request each), "
+    "memory\n"
+    "(of the fullest rank, nothing is simulated), front (the fastest mesh for each number of devices of a replica).\n"
+    "Exact methods only, unless --quality approximate adds stages and displaced patches.\n"
+    "Exit: 0 there is a mesh that fits, 1 there is none, 4 without a simulator.";
+static const char examples[] =
+    "ditbench search flux.1-dev --platform 8xh100-sxm\n"
+    "ditbench search flux.1-dev --platform 8xl40 --devices 4 --goal throughput\n"
+    "ditbench search pixart-sigma-xl-2 --platform 4xa100-pcie --resolution 2048x2048 --json\n"
+    "ditbench search wan2.1-t2v-14b --platform 8xh100-sxm --goal front --within 2%";
+static const double GIB = 1024.0 * 1024 * 1024;
+
+typedef struct {
+    suite_search_request request;
+    suite_calibration fitted;
+    const char *calibration, *goal, *quality, *within, *resolution, *times;
+    int64_t jobs;
+    bool all;
+    suite_search found;
+} search_call;
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+enum { MESH, RANKS, REPLICAS, STATE, SECONDS, VALUE, BEHIND, BOUND, LARGEST, DEVICE, HOST, WIRE, MEMORY, WHY };
+#define TEXT(key, title, spare)                                                                                        \
+    {                                                                                                                  \
+        key, title, true, spare                                                                                        \
+    }
+#define NUMBER(key, title, spare)                                                                                      \
+    {                                                                                                                  \
+        key, title, false, spare                                                                                       \
+    }
+static const suite_column columns[] = {
+    TEXT("mesh", "mesh", 0),         NUMBER("ranks", "ranks", 0),        NUMBER("replicas", "replicas", 0),
+    TEXT("state", "state", 0),       NUMBER("seconds", "seconds", 0),    NUMBER("value", "s/image", 0),
+    NUMBER("behind", "behind", 1),   NUMBER("bound_s", "bound s", 2),    TEXT("bound", "of", 3),
+    NUMBER("device_s", "device", 5), NUMBER("host_s", "host", 6),        NUMBER("wire_s", "wire", 7),
+    NUMBER("memory_gib", "GiB", 4),  TEXT("why", "what excludes it", 8),
+};
+
+static dit_status set_number(suite_table *table, int column, const char *format, double value)
+{
+    char text[48];
+    snprintf(text, sizeof text, format, value);
+    return suite_table_set(table, column, text);
+}
+
+static dit_status set_bounds(suite_table *table, const suite_bounds *bounds)
+{
+    DIT_TRY(set_number(table, BOUND, "%.4g", bounds->seconds));
+    DIT_TRY(suite_table_set(table, LARGEST, bounds->largest));
+    DIT_TRY(set_number(table, DEVICE, "%.3g", bounds->device_s));
+    DIT_TRY(set_number(table, HOST, "%.3g", bounds->host_s));
+    DIT_TRY(set_number(table, WIRE, "%.3g", bounds->wire_s));
+    return set_number(table, MEMORY, "%.2f", (double)bounds->memory_bytes / GIB);
+}
+
+static dit_status add_candidate(suite_table *table, const suite_search *s, const suite_search_candidate *one)
+{
+    bool sizes = s->request.goal == SUITE_GOAL_THROUGHPUT || s->request.goal == SUITE_GOAL_FRONT;
+    const char *state = suite_search_state_name(one->state);
+    DIT_TRY(suite_table_add_row(table));
+    DIT_TRY(suite_table_set(table, MESH, one->mesh));
+    if (sizes) DIT_TRY(set_number(table, RANKS, "%.0f", one->ranks));
+    if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(set_number(table, REPLICAS, "%.0f", one->replicas));
+    DIT_TRY(suite_table_set(table, STATE, one->kept ? "kept" : one->state == SUITE_FOUND_OPEN ? "counted" : state));
+    if (one->seconds > 0) DIT_TRY(set_number(table, SECONDS, "%.4g", one->seconds));
+    if (s->request.goal == SUITE_GOAL_THROUGHPUT && one->value > 0)
+        DIT_TRY(set_number(table, VALUE, "%.4g", one->value));
+    if (one->behind > 0)
+        DIT_TRY(set_number(table, BEHIND, one->state == SUITE_FOUND_BOUND ? ">= %.1f%%" : "%.1f%%", 100 * one->behind));
+    if (one->bounds.status == DIT_OK) DIT_TRY(set_bounds(table, &one->bounds));
+    return suite_table_set(table, WHY, one->reason);
+}
+
+static dit_status print_table(const suite_search *s)
+{
+    suite_table table = {.columns = columns, .column_count = (int)(sizeof columns / sizeof *columns)};
+    dit_status st = DIT_OK;
+    for (int i = 0; i < s->count && st == DIT_OK; i++) st = add_candidate(&table, s, &s->candidates[i]);
+    if (st == DIT_OK) suite_table_print(&table, stdout, suite_terminal_width(stdout));
+    suite_table_release(&table);
+    return st;
+}
+
+/* ---- around it --------------------------------------------------------------------------------------------------- */
+
+static void print_title(const suite_search *s)
+{
+    const cJSON *document = s->count ? s->candidates[0].kase->document : NULL, *run = dit_json_member(document, "run");
+    printf("%s on %lld of %s, %s, goal %s", s->request.model, (long long)s->request.devices, s->request.platform,
+           s->request.profile, suite_search_goal_name(s->request.goal));
+    if (run)
+        printf(", %.0fx%.0f, %.0f steps, %s in %s", dit_json_number_or(run, "width_px", 0),
+               dit_json_number_or(run, "height_px", 0), dit_json_number_or(run, "num_inference_steps", 0),
+               s->request.scope, dit_json_text_or(dit_json_member(document, "platform"), "element", "-"));
+    printf("; times are simulated\n\n");
+}
+
+static void print_illegal(const suite_search *s)
+{
+    if (s->illegal_count) printf("\nnot legal:\n");
+    for (int i = 0; i < s->illegal_count; i++)
+        printf("%-19s %s: %s\n", s->illegal[i].mesh, s->illegal[i].code, s->illegal[i].reason);
+}
+
+static const char *decides(const suite_search_candidate *one)
+{
+    switch (suite_search_what_binds(one)) {
+    case SUITE_BINDS_DEVICE: return "its devices decide";
+    case SUITE_BINDS_HOST: return "its hosts decide";
+    default: return "its messages decide";
+    }
+}
+
+static void print_rival(const suite_search *s)
+{
+    const suite_search_candidate *winner = &s->candidates[s->winner];
+    int rival = suite_search_rival(s);
+    printf("; %s", decides(winner));
+    if (rival < 0) return;
+    const suite_search_candidate *other = &s->candidates[rival];
+    printf(".\nA machine that is faster there could change the answer to %s, which is %s%.1f %% behind: %s",
+           other->mesh, other->state == SUITE_FOUND_BOUND ? "at least " : "", 100 * other->behind, decides(other));
+}
+
+static void print_winner(const suite_search *s)
+{
+    if (s->winner < 0) {
+        printf("\nNo mesh fits.\n");
+        return;
+    }
+    const suite_search_candidate *winner = &s->candidates[s->winner];
+    printf("\nbest: %s", winner->mesh);
+    if (winner->replicas > 1) printf(", %d replicas", winner->replicas);
+    if (s->request.goal == SUITE_GOAL_MEMORY)
+        printf(", %.2f GiB a rank", (double)winner->bounds.memory_bytes / GIB);
+    else {
+        printf(", %.4g s", winner->seconds);
+        print_rival(s);
+    }
+    printf(".\n");
+    if (s->request.within > 0)
+        printf("Stopped early: a mesh that is up to %g %% faster may not have been looked at.\n",
+               100 * s->request.within);
+    if (s->replicas_share_links)
+        printf("Replicas share links on %s; what they do to each other's messages is not counted.\n",
+               s->request.platform);
+}
+
+static void print_counts(const suite_search *s)
+{
+    printf("%d mesh%s: %d simulated now, %d kept from before, %d excluded by bound, %d by memory, %d failed; %d not "
+           "legal\n",
+           s->count, s->count == 1 ? "" : "es", s->simulated, s->kept, s->by_bound, s->by_memory, s->failed,
+           s->illegal_count);
+    printf("counted in %.2f s, bounds in %.2f s, simulated in %.2f s\n", s->count_s, s->bounds_s, s->simulate_s);
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static dit_status read_share(const char *option, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    bool percent = *end == '%';
+    if (percent) *out /= 100;
+    if (end != text && !end[percent] && *out >= 0 && *out < 1) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s: '%s' is no share below 1", option, text),
+                          "write it as 2%% or 0.02");
+}
+
+static dit_status read_words(search_call *call)
+{
+    static const char *const qualities[] = {"exact", "approximate", NULL};
+    suite_search_request *request = &call->request;
+    if (!suite_search_goal_from_name(call->goal, &request->goal))
+        return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_search_goal_names());
+    request->approximate = strcmp(call->quality, qualities[1]) == 0;
+    if (!request->approximate && strcmp(call->quality, qualities[0]) != 0)
+        return dit_fail_word(DIT_ERR_USAGE, "--quality", call->quality, qualities);
+    if (call->within) DIT_TRY(read_share("--within", call->within, &request->within));
+    if (call->times) request->scale_bounds = strtod(call->times, NULL);
+    if (!call->resolution || suite_resolution_from_text(call->resolution, &request->width_px, &request->height_px))
+        return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
+                          "as in 1024x1024");
+}
+
+static void tell(void *context, int done, int open)
+{
+    const suite_cli *cli = context;
+    if (!cli->quiet) fprintf(stderr, "%d simulated, at most %d to come\n", done, open);
+}
+
+static dit_status search(search_call *call, suite_cli *cli)
+{
+    if (!call->request.model || !call->request.platform)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model and --platform"), "see ditbench search --help");
+    DIT_TRY(read_words(call));
+    DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
+    call->request.calibration = &call->fitted;
+    call->request.at_once = (int)call->jobs;
+    call->request.told = tell, call->request.context = cli;
+    return suite_search_run(&call->request, &call->found);
+}
+
+static dit_status print(const search_call *call, const suite_cli *cli)
+{
+    cJSON *document;
+    if (!cli->json) {
+        print_title(&call->found);
+        DIT_TRY(print_table(&call->found));
+        if (call->all) print_illegal(&call->found);
+        print_winner(&call->found);
+        print_counts(&call->found);
+        return DIT_OK;
+    }
+    DIT_TRY(suite_search_to_json(&call->found, &document));
+    dit_status st = suite_cli_print_json("search", document);
+    cJSON_Delete(document);
+    return st;
+}
+
+int suite_verb_search(int argc, char **argv)
+{
+    suite_cli cli;
+    search_call call = {.request = {.profile = "torch-compile"}, .goal = "latency", .quality = "exact"};
+    suite_search_request *request = &call.request;
+    const suite_option options[] = {
+        {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
+         &request->model, 0, 0},
+        {"platform", 'p', SUITE_OPTION_STRING, "NAME", "a simulated platform of `ditbench list platforms`",
+         &request->platform, 0, 0},
+        {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software on it (default: torch-compile)", &request->profile, 0,
+         0},
+        {"goal", 'g', SUITE_OPTION_STRING, "GOAL", "latency, throughput, memory or front (default: latency)",
+         &call.goal, 0, 0},
+        {"devices", 'n', SUITE_OPTION_INT, "N", "devices (default: all of the platform)", &request->devices, 1, 4096},
+        {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "size of the picture (default: the model's)", &call.resolution,
+         0, 0},
+        {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &request->num_frames, 1, 1 << 20},
+        {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &request->text_tokens, 1, 1 << 20},
+        {"steps", 0, SUITE_OPTION_INT, "N", "diffusion steps (default: the model's)", &request->steps, 1, 10000},
+        {"num_images", 0, SUITE_OPTION_INT, "N", "images of a request (default: 1)", &request->num_images, 1, 4096},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "fp16, bf16, ... (default: the platform's)", &request->element, 0,
+         0},
+        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
+         &request->scope, 0, 0},
+        {"quality", 0, SUITE_OPTION_STRING, "WORD", "exact methods, or approximate ones, too (default: exact)",
+         &call.quality, 0, 0},
+        {"within", 0, SUITE_OPTION_STRING, "SHARE", "stop when no mesh can be better by more: 2%", &call.within, 0, 0},
+        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
+         "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
+        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
+        {"all", 'a', SUITE_OPTION_FLAG, NULL, "also list meshes that are not legal, and why", &call.all, 0, 0},
+        {"exhaustive", 0, SUITE_OPTION_FLAG, NULL, "simulate every mesh that fits", &request->exhaustive, 0, 0},
+        {"fresh", 0, SUITE_OPTION_FLAG, NULL, "neither take from the cache nor add to it", &request->fresh, 0, 0},
+        {"bounds-times", 0, SUITE_OPTION_STRING, "N", NULL, &call.times, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"search", "[MODEL]", purpose, examples, options, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    if (cli.operand_count && !request->model) request->model = cli.operands[0];
+    dit_status st = search(&call, &cli);
+    if (st == DIT_OK) st = print(&call, &cli);
+    code = st == DIT_OK ? call.found.winner >= 0 ? DIT_EXIT_OK : DIT_EXIT_GATE : suite_cli_fail(&cli, st);
+    suite_search_release(&call.found);
+    suite_calibration_release(&call.fitted);
+    suite_cli_release(&cli);
+    return code;
+}
