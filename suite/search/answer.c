@@ -118,6 +118,22 @@ static void put_question(dit_json_writer *w, cJSON *out, const suite_search *s)
     dit_json_put_copy(w, out, "run", dit_json_member(document, "run"));
 }
 
+static void put_changes(dit_json_writer *w, cJSON *out, const suite_search *s)
+{
+    cJSON *list = s->request.what_if > 0 ? dit_json_put_array(w, out, "what_if") : NULL;
+    for (int part = 0; list && part < SUITE_CHANGE_COUNT; part++) {
+        const suite_search_change *change = &s->changes[part];
+        if (change->first < 0) continue;
+        cJSON *one = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, one, "part", suite_search_part_name((suite_search_part)part));
+        dit_json_put_number(w, one, "times", s->request.what_if);
+        dit_json_put_string(w, one, "mesh", s->candidates[change->first].mesh);
+        dit_json_put_number(w, one, "bound_s", change->bound_s);
+        dit_json_put_string(w, one, "before", s->candidates[change->before].mesh);
+        dit_json_put_number(w, one, "before_bound_s", change->before_s);
+    }
+}
+
 dit_status suite_search_to_json(const suite_search *search, cJSON **out)
 {
     dit_json_writer w = {0};
@@ -139,6 +155,7 @@ dit_status suite_search_to_json(const suite_search *search, cJSON **out)
         dit_json_put_string(&w, one, "code", search->illegal[i].code);
         dit_json_put_string(&w, one, "reason", search->illegal[i].reason);
     }
+    put_changes(&w, root, search);
     if (search->replicas_share_links) dit_json_put_bool(&w, root, "replicas_share_links", true);
     put_counts(&w, root, search);
     return dit_json_finish(&w, root, out);

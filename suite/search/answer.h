@@ -3,7 +3,7 @@
 #define DIT_SUITE_SEARCH_ANSWER_H
 
 #include "base/json.h"
-#include "suite/search/search.h"
+#include "suite/search/found.h"
 
 /* Gives the whole answer; the caller deletes *out. results/schema/answers.md lists the members. Errors:
  * DIT_ERR_MEMORY. */

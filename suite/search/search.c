@@ -1,13 +1,12 @@
 #include "suite/search/search.h"
 
 #include "base/clock.h"
-#include "base/json_writer.h"
 #include "base/label.h"
-#include "base/mesh.h"
 #include "suite/explain/meshes.h"
 #include "suite/launch/process_pool.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
+#include "suite/search/changes.h"
 #include "suite/search/race.h"
 #include "suite/simulate/shape_cache.h"
 
@@ -15,41 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const goals[SUITE_GOAL_COUNT + 1] = {"latency", "throughput", "memory", "front", NULL};
-
-const char *suite_search_goal_name(suite_search_goal goal)
-{
-    return goals[goal];
-}
-const char *const *suite_search_goal_names(void)
-{
-    return goals;
-}
-bool suite_search_goal_from_name(const char *name, suite_search_goal *out)
-{
-    for (int i = 0; i < SUITE_GOAL_COUNT; i++) {
-        if (strcmp(goals[i], name) != 0) continue;
-        *out = (suite_search_goal)i;
-        return true;
-    }
-    return false;
-}
-
-const char *suite_search_state_name(suite_search_state state)
-{
-    static const char *const names[SUITE_FOUND_COUNT] = {"open", "simulated", "bound", "memory", "failed"};
-    return names[state];
-}
-
-void suite_search_release(suite_search *search)
-{
-    for (int i = 0; i < search->size_count; i++) suite_workload_release(&search->sizes[i].workload);
-    free(search->sizes);
-    free(search->candidates);
-    free(search->illegal);
-    *search = (suite_search){.winner = -1};
-}
 
 static dit_status fail_memory(void)
 {
@@ -119,6 +83,16 @@ static dit_status expand_sizes(suite_search *s)
     return DIT_OK;
 }
 
+/* With the method of displaced patches, which tells several meshes of equal degrees apart. */
+static void label_mesh(const dit_parallel *parallel, char out[64])
+{
+    dit_parallel_label(parallel, out);
+    size_t used = strlen(out);
+    if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 &&
+        !strstr(out, dit_patch_method_name(parallel->patch_method)))
+        snprintf(out + used, 64 - used, " %s", dit_patch_method_name(parallel->patch_method));
+}
+
 static dit_status open_candidate(const suite_search *s, const suite_search_size *size, const suite_case *kase,
                                  suite_search_candidate *out)
 {
@@ -126,7 +100,7 @@ static dit_status open_candidate(const suite_search *s, const suite_search_size 
     *out = (suite_search_candidate){.kase = kase, .ranks = size->ranks, .replicas = 1};
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / size->ranks;
     DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
-    dit_parallel_label(&out->parallel, out->mesh);
+    label_mesh(&out->parallel, out->mesh);
     out->exact = !dit_parallel_is_displaced(&out->parallel);
     return DIT_OK;
 }
@@ -162,36 +136,6 @@ static dit_status list_candidates(suite_search *s)
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
-static const char *word_of(const suite_search *s, const char *key)
-{
-    const cJSON *platform = s->count ? dit_json_member(s->candidates[0].kase->document, "platform") : NULL;
-    return dit_json_text_or(platform, key, "");
-}
-
-static suite_simulate_params params_of(const suite_search *s)
-{
-    return (suite_simulate_params){.engine = s->request.engine,
-                                   .element = word_of(s, "element"),
-                                   .deadline_s = 600,
-                                   .calibration = s->request.calibration};
-}
-
-/* The first rank of every stage; of displaced patches one with one neighbour, and one with two. */
-static cJSON *ranks_alone(dit_json_writer *w, const dit_parallel *parallel)
-{
-    cJSON *list = dit_json_new_array(w);
-    int coordinates[DIT_AXIS_COUNT] = {0};
-    const int stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION);
-    for (int stage = 0; stage < stages; stage++) {
-        coordinates[DIT_AXIS_PIPEFUSION] = stage;
-        for (int patch = 0; patch < 2 && patch < dit_parallel_degree(parallel, DIT_AXIS_PATCH); patch++) {
-            coordinates[DIT_AXIS_PATCH] = patch;
-            dit_json_put_int(w, list, NULL, dit_mesh_rank(parallel, coordinates));
-        }
-    }
-    return list;
-}
-
 /* What a request's seconds, or the memory, are worth to the goal; less is better. */
 static double value_of(const suite_search *s, const suite_search_candidate *one, double seconds)
 {
@@ -223,32 +167,15 @@ static void take_bounds(const suite_search *s, const suite_platform *platform, s
     exclude(one, SUITE_FOUND_MEMORY, dit_status_name(DIT_ERR_CONSTRAINT_MEMORY), reason);
 }
 
-static dit_status find_bounds(suite_search *s, const suite_platform *platform, suite_simulate_bounded *cases,
-                              suite_bounds *bounds)
+static dit_status bound_all(suite_search *s, const suite_platform *platform)
 {
-    const suite_simulate_params params = params_of(s);
-    for (int i = 0; i < s->count; i++) {
-        suite_search_candidate *one = &s->candidates[i];
-        dit_json_writer w = {0};
-        cases[i] = (suite_simulate_bounded){.document = one->kase->document, .world_size = one->ranks};
-        if (!one->exact) cases[i].ranks = ranks_alone(&w, &one->parallel);
-        DIT_TRY(w.status);
-    }
-    DIT_TRY(suite_bounds_of(&params, cases, s->count, platform->name, word_of(s, "profile"), bounds));
-    for (int i = 0; i < s->count; i++) {
+    const suite_simulate_params params = suite_search_params(s);
+    suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
+    dit_status st = bounds ? suite_search_bounds(s, &params, bounds) : fail_memory();
+    for (int i = 0; i < s->count && st == DIT_OK; i++) {
         s->candidates[i].bounds = bounds[i];
         take_bounds(s, platform, &s->candidates[i]);
     }
-    return DIT_OK;
-}
-
-static dit_status bound_all(suite_search *s, const suite_platform *platform)
-{
-    suite_simulate_bounded *cases = calloc((size_t)s->count + 1, sizeof *cases);
-    suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
-    dit_status st = cases && bounds ? find_bounds(s, platform, cases, bounds) : fail_memory();
-    for (int i = 0; cases && i < s->count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
-    free(cases);
     free(bounds);
     return st;
 }
@@ -296,7 +223,7 @@ static dit_status simulate(int job, suite_signals *signals, void *result, void *
     out->left_out = !is_open(race, race->order[job]);
     if (out->left_out) return DIT_OK;
     return suite_simulate_case(&params, one->kase->document, one->ranks, race->search->request.platform,
-                               word_of(race->search, "profile"), &out->simulated);
+                               suite_search_word(race->search, "profile"), &out->simulated);
 }
 
 static bool goes_on(void *context)
@@ -359,7 +286,7 @@ static dit_status enter_race(search_race *race)
     suite_simulated known;
     if (!s->request.fresh)
         DIT_TRY(suite_shape_cache_open(&race->params, s->candidates[0].kase->document, s->candidates[0].ranks,
-                                       s->request.platform, word_of(s, "profile"), &race->cache));
+                                       s->request.platform, suite_search_word(s, "profile"), &race->cache));
     for (int i = 0; i < s->count; i++) {
         const suite_search_candidate *one = &s->candidates[i];
         bool fits = one->state == SUITE_FOUND_OPEN;
@@ -375,7 +302,7 @@ static dit_status enter_race(search_race *race)
 static dit_status run_race(search_race *race)
 {
     const suite_search *s = race->search;
-    race->params = params_of(s);
+    race->params = suite_search_params(s);
     race->runners = calloc((size_t)s->count, sizeof *race->runners);
     race->order = calloc((size_t)s->count, sizeof *race->order);
     if (!race->runners || !race->order) return fail_memory();
@@ -529,7 +456,7 @@ static dit_status run(suite_search *s)
     DIT_TRY(simulate_best_first(s));
     s->simulate_s = seconds_since(began_ns);
     finish(s);
-    return DIT_OK;
+    return suite_search_find_changes(s);
 }
 
 dit_status suite_search_run(const suite_search_request *request, suite_search *out)

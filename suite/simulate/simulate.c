@@ -95,9 +95,37 @@ static void find_named(dit_json_writer *w, const char *key, const char *format, 
     dit_json_put_string(w, profile, key, whole);
 }
 
-static dit_status write_parameters(const char *folder, const suite_calibration *calibration,
+static double times_of(double faster)
+{
+    return faster > 0 ? faster : 1;
+}
+
+static void multiply(dit_json_writer *w, cJSON *object, const char *key, double otherwise, double times)
+{
+    double value = dit_json_number_or(object, key, otherwise);
+    if (!object || !(value > 0)) return;
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    dit_json_put_number(w, object, key, times * value);
+}
+
+/* All rates of an accelerator's document. */
+static dit_status speed_up(cJSON *accelerator, double times)
+{
+    dit_json_writer w = {0};
+    cJSON *peaks = cJSON_GetObjectItemCaseSensitive(accelerator, "peak_flops_per_s"), *peak;
+    cJSON *cost = cJSON_GetObjectItemCaseSensitive(accelerator, "cost");
+    if (times == 1) return DIT_OK;
+    cJSON_ArrayForEach(peak, peaks) if (cJSON_IsNumber(peak)) cJSON_SetNumberValue(peak, times * peak->valuedouble);
+    multiply(&w, accelerator, "memory_bandwidth_bytes_per_s", 0, times);
+    multiply(&w, cost, "attention_scale", 1, times);
+    multiply(&w, cost, "exponentials_per_s", 0, times);
+    return w.status;
+}
+
+static dit_status write_parameters(const char *folder, const suite_simulate_params *params,
                                    const suite_cluster *cluster, const char *profile)
 {
+    const suite_calibration *calibration = params->calibration;
     dit_json_writer w = {0};
     char path[SUITE_PATH];
     suite_accelerator device = {0};
@@ -105,6 +133,7 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     dit_status st = DIT_OK;
     DIT_TRY_GOTO(st, suite_accelerator_load(cluster->accelerator, &device), done);
     DIT_TRY_GOTO(st, suite_calibration_accelerator(calibration, device.source.root), done);
+    DIT_TRY_GOTO(st, speed_up(device.source.root, times_of(params->faster.device)), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
     DIT_TRY_GOTO(st, suite_profile_read(profile, &stack), done);
@@ -218,6 +247,9 @@ static dit_status load_cluster(const suite_simulate_params *params, const char *
 {
     DIT_TRY(suite_cluster_load(platform, out));
     suite_calibration_cluster(params->calibration, out);
+    out->host_scale /= times_of(params->faster.host);
+    for (int i = 0; i < out->link_count; i++) out->links[i].bandwidth_bytes_per_s *= times_of(params->faster.links);
+    out->fabric.bandwidth_bytes_per_s *= times_of(params->faster.links);
     return DIT_OK;
 }
 
@@ -227,7 +259,7 @@ static dit_status write_machine(const suite_simulate_params *params, const char 
 {
     DIT_TRY(write_to(folder, "platform.xml", cluster, 0));
     DIT_TRY(write_to(folder, "hosts", cluster, world_size));
-    return write_parameters(folder, params->calibration, cluster, profile);
+    return write_parameters(folder, params, cluster, profile);
 }
 
 dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,

@@ -11,13 +11,21 @@
 #include "suite/paths.h"
 #include "suite/platform/calibration.h"
 
+/* How many times as fast parts of the machine are as the platform says; 0: as fast. */
+typedef struct {
+    double host;   /* what its host issues   */
+    double links;  /* bandwidth of all links */
+    double device; /* arithmetic and memory  */
+} suite_simulate_faster;
+
 /* What a simulation is told beside the case. */
 typedef struct {
-    const char *engine;                   /* NULL: ditbench-engine-sim beside this program */
-    const char *element;                  /* "fp16": of the published numbers              */
-    double deadline_s;                    /* of one case                                   */
-    bool replay;                          /* every step, not as many as it takes until they repeat */
-    bool layered;                         /* some blocks and hops of few ranks, too, as of very many */
+    const char *engine;  /* NULL: ditbench-engine-sim beside this program */
+    const char *element; /* "fp16": of the published numbers              */
+    double deadline_s;   /* of one case                                   */
+    bool replay;         /* every step, not as many as it takes until they repeat */
+    bool layered;        /* some blocks and hops of few ranks, too, as of very many */
+    suite_simulate_faster faster;
     suite_signals *signals;               /* NULL: a signal ends the program, as usual */
     const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;

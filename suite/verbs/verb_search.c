@@ -5,6 +5,7 @@
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
 #include "suite/search/answer.h"
+#include "suite/search/search.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const char purpose[] =
     "memory\n"
     "(of the fullest rank, nothing is simulated), front (the fastest mesh for each number of devices of a replica).\n"
     "Exact methods only, unless --quality approximate adds stages and displaced patches.\n"
-    "Exit: 0 there is a mesh that fits, 1 there is none, 4 without a simulator.";
+    "Exit: 0 there is a best mesh, 1 none fits, 3 none could be bounded or simulated, 4 without a simulator.";
 static const char examples[] =
     "ditbench search flux.1-dev --platform 8xh100-sxm\n"
     "ditbench search flux.1-dev --platform 8xl40 --devices 4 --goal throughput\n"
@@ -124,6 +125,8 @@ static void print_illegal(const suite_search *s)
         printf("%-19s %s: %s\n", s->illegal[i].mesh, s->illegal[i].code, s->illegal[i].reason);
 }
 
+static const char *const parts[SUITE_CHANGE_COUNT] = {"hosts", "links", "devices"};
+
 static const char *decides(const suite_search_candidate *one)
 {
     switch (suite_search_what_binds(one)) {
@@ -133,21 +136,25 @@ static const char *decides(const suite_search_candidate *one)
     }
 }
 
-static void print_rival(const suite_search *s)
+static void print_changes(const suite_search *s)
 {
-    const suite_search_candidate *winner = &s->candidates[s->winner];
-    int rival = suite_search_rival(s);
-    printf("; %s", decides(winner));
-    if (rival < 0) return;
-    const suite_search_candidate *other = &s->candidates[rival];
-    printf(".\nA machine that is faster there could change the answer to %s, which is %s%.1f %% behind: %s",
-           other->mesh, other->state == SUITE_FOUND_BOUND ? "at least " : "", 100 * other->behind, decides(other));
+    if (!(s->request.what_if > 0)) return;
+    for (int part = 0; part < SUITE_CHANGE_COUNT; part++) {
+        const suite_search_change *change = &s->changes[part];
+        if (change->first < 0) continue;
+        printf("With %s %g times as fast, by bounds: ", parts[part], s->request.what_if);
+        if (change->first == change->before)
+            printf("%s still, from %.4g s.\n", s->candidates[change->first].mesh, change->bound_s);
+        else
+            printf("%s, from %.4g s; %s from %.4g s.\n", s->candidates[change->first].mesh, change->bound_s,
+                   s->candidates[change->before].mesh, change->before_s);
+    }
 }
 
 static void print_winner(const suite_search *s)
 {
     if (s->winner < 0) {
-        printf("\nNo mesh fits.\n");
+        printf(s->failed ? "\nNo mesh could be searched: the reasons are above.\n" : "\nNo mesh fits.\n");
         return;
     }
     const suite_search_candidate *winner = &s->candidates[s->winner];
@@ -156,10 +163,10 @@ static void print_winner(const suite_search *s)
     if (s->request.goal == SUITE_GOAL_MEMORY)
         printf(", %.2f GiB a rank", (double)winner->bounds.memory_bytes / GIB);
     else {
-        printf(", %.4g s", winner->seconds);
-        print_rival(s);
+        printf(", %.4g s; %s", winner->seconds, decides(winner));
     }
     printf(".\n");
+    print_changes(s);
     if (s->request.within > 0)
         printf("Stopped early: a mesh that is up to %g %% faster may not have been looked at.\n",
                100 * s->request.within);
@@ -199,6 +206,7 @@ static dit_status read_words(search_call *call)
     request->approximate = strcmp(call->quality, qualities[1]) == 0;
     if (!request->approximate && strcmp(call->quality, qualities[0]) != 0)
         return dit_fail_word(DIT_ERR_USAGE, "--quality", call->quality, qualities);
+    if (request->what_if < 0) return DIT_FAIL(DIT_ERR_USAGE, "--what-if: %g is no number of times", request->what_if);
     if (call->within) DIT_TRY(read_share("--within", call->within, &request->within));
     if (call->times) request->scale_bounds = strtod(call->times, NULL);
     if (!call->resolution || suite_resolution_from_text(call->resolution, &request->width_px, &request->height_px))
@@ -242,10 +250,16 @@ static dit_status print(const search_call *call, const suite_cli *cli)
     return st;
 }
 
+static int exit_code(const suite_search *s)
+{
+    if (s->winner >= 0) return DIT_EXIT_OK;
+    return s->failed ? DIT_EXIT_CASE : DIT_EXIT_GATE;
+}
+
 int suite_verb_search(int argc, char **argv)
 {
     suite_cli cli;
-    search_call call = {.request = {.profile = "torch-compile"}, .goal = "latency", .quality = "exact"};
+    search_call call = {.request = {.profile = "torch-compile", .what_if = 2}, .goal = "latency", .quality = "exact"};
     suite_search_request *request = &call.request;
     const suite_option options[] = {
         {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
@@ -274,6 +288,9 @@ int suite_verb_search(int argc, char **argv)
          "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "also list meshes that are not legal, and why", &call.all, 0, 0},
+        {"what-if", 0, SUITE_OPTION_NUMBER, "TIMES",
+         "the best mesh with hosts, links or devices so many times as fast; 0: not asked (default: 2)",
+         &request->what_if, 0, 0},
         {"exhaustive", 0, SUITE_OPTION_FLAG, NULL, "simulate every mesh that fits", &request->exhaustive, 0, 0},
         {"fresh", 0, SUITE_OPTION_FLAG, NULL, "neither take from the cache nor add to it", &request->fresh, 0, 0},
         {"bounds-times", 0, SUITE_OPTION_STRING, "N", NULL, &call.times, 0, 0},
@@ -285,7 +302,7 @@ int suite_verb_search(int argc, char **argv)
     if (cli.operand_count && !request->model) request->model = cli.operands[0];
     dit_status st = search(&call, &cli);
     if (st == DIT_OK) st = print(&call, &cli);
-    code = st == DIT_OK ? call.found.winner >= 0 ? DIT_EXIT_OK : DIT_EXIT_GATE : suite_cli_fail(&cli, st);
+    code = st == DIT_OK ? exit_code(&call.found) : suite_cli_fail(&cli, st);
     suite_search_release(&call.found);
     suite_calibration_release(&call.fitted);
     suite_cli_release(&cli);
