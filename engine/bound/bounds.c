@@ -15,13 +15,60 @@
 static const double SLACK = 2e-5;
 
 /* More ranks than this have no bound of the wire: looking up their routes takes too long. */
-enum { WIRE_RANKS = 512 };
+enum { WIRE_RANKS = 512, MOST_BLOCKS = 512 };
 
 /* Seconds of the denoising, and bytes of a simulated element. */
 typedef struct {
     double device_s, host_s, wire_s, chain_s, floor_s, serial_s;
-    int64_t memory_bytes;
+    int64_t memory_bytes, blocks;
+    double block_s[MOST_BLOCKS]; /* [blocks] what the rank spent in each block of the model; 0: it has not this one */
 } bounds;
+
+/* The simulator as the engine's guest, and beside it the time in each block. */
+typedef struct {
+    dit_guest guest;
+    bounds *told;
+    int64_t at; /* the block that is under way; -1: none */
+    double began_s;
+} block_watch;
+
+static double watch_now_s(void *context)
+{
+    const block_watch *watch = context;
+    return watch->guest.now_s(watch->guest.context);
+}
+
+static void watch_entry(void *context, int64_t at, int64_t of)
+{
+    const block_watch *watch = context;
+    watch->guest.begin_entry(watch->guest.context, at, of);
+}
+
+static void watch_attention(void *context, bool begins)
+{
+    const block_watch *watch = context;
+    watch->guest.at_attention(watch->guest.context, begins);
+}
+
+static void watch_piece(void *context, const dit_piece *piece)
+{
+    block_watch *watch = context;
+    bool begins = piece && piece->kind == DIT_PIECE_BLOCK && piece->block < MOST_BLOCKS;
+    if (begins) watch->at = piece->block, watch->began_s = watch_now_s(watch);
+    watch->guest.at_piece(watch->guest.context, piece);
+    if (piece || watch->at < 0) return;
+    watch->told->block_s[watch->at] += watch_now_s(watch) - watch->began_s;
+    watch->at = -1;
+}
+
+static dit_guest watched(block_watch *watch)
+{
+    dit_guest guest = watch->guest;
+    guest.context = watch;
+    guest.now_s = watch_now_s, guest.begin_entry = watch_entry;
+    guest.at_piece = watch_piece, guest.at_attention = watch_attention;
+    return guest;
+}
 
 /* ---- steps until they repeat ------------------------------------------------------------------------------------- */
 
@@ -86,7 +133,8 @@ static void add_steps(const own_steps *own, double times, bounds *out)
 static dit_status run_steps(const dit_json *doc, own_steps *own, dit_pipeline *p, bounds *out)
 {
     int64_t elapsed_ns;
-    dit_guest guest = dit_sim_guest(own->sim);
+    block_watch watch = {.guest = dit_sim_guest(own->sim), .told = out, .at = -1};
+    dit_guest guest = watched(&watch);
     guest.begin_step = begin_step, guest.steps = own;
     DIT_TRY(dit_pipeline_create_guest(doc, &guest, p));
     dit_runtime_reset_account(&p->rt);
@@ -94,6 +142,7 @@ static dit_status run_steps(const dit_json *doc, own_steps *own, dit_pipeline *p
     DIT_TRY(dit_pipeline_run(p, NULL, &elapsed_ns));
     moment ended = moment_of(own->sim, &p->rt);
     out->chain_s = p->elapsed_s;
+    out->blocks = p->rt.facts.layers < MOST_BLOCKS ? p->rt.facts.layers : 0;
     out->device_s = ended.device_busy_s - began.device_busy_s;
     out->host_s = ended.host_busy_s - began.host_busy_s;
     out->floor_s = ended.flops / dit_sim_get_device(own->sim)->peak_flops_per_s;
@@ -179,9 +228,11 @@ static void take_larger(const bounds *rank, bounds *all)
     all->wire_s = fmax(all->wire_s, rank->wire_s), all->chain_s = fmax(all->chain_s, rank->chain_s);
     all->floor_s = fmax(all->floor_s, rank->floor_s), all->serial_s = fmax(all->serial_s, rank->serial_s);
     if (rank->memory_bytes > all->memory_bytes) all->memory_bytes = rank->memory_bytes;
+    all->blocks = rank->blocks;
+    for (int64_t i = 0; i < rank->blocks; i++) all->block_s[i] = fmax(all->block_s[i], rank->block_s[i]);
 }
 
-static void write_bounds(dit_json_writer *w, const bounds *found, cJSON *out)
+static void write_bounds(dit_json_writer *w, const bounds *found, bool blocks, cJSON *out)
 {
     /* the chain has all operators of device and host, so another bound is named where it is no lower */
     const struct {
@@ -201,6 +252,8 @@ static void write_bounds(dit_json_writer *w, const bounds *found, cJSON *out)
         dit_json_put_number(w, out, rows[i].key, rows[i].seconds + found->serial_s);
     dit_json_put_number(w, out, "serial_s", found->serial_s);
     dit_json_put_int(w, out, "memory_bytes", found->memory_bytes);
+    cJSON *list = blocks ? dit_json_put_array(w, out, "block_s") : NULL;
+    for (int64_t i = 0; list && i < found->blocks; i++) dit_json_put_number(w, list, NULL, found->block_s[i]);
 }
 
 static void write_problem(dit_json_writer *w, dit_status problem, cJSON *out)
@@ -229,7 +282,7 @@ static dit_status bound_ranks(const dit_json *doc, const cJSON *kase, const cJSO
 
 static dit_status bound_entry(const dit_json *doc, const cJSON *entry, const char *at, bounds *out)
 {
-    static const char *const keys[] = {"name", "case", "ranks", NULL};
+    static const char *const keys[] = {"name", "case", "ranks", "blocks", NULL};
     const cJSON *kase, *ranks = NULL;
     DIT_TRY(dit_json_only_keys(doc, entry, at, keys));
     DIT_TRY(dit_json_require_object(doc, entry, at, "case", &kase));
@@ -249,7 +302,7 @@ static dit_status write_entry(const dit_json *doc, const cJSON *entry, int index
     dit_status st = bound_entry(doc, entry, at, &found);
     if (st == DIT_ERR_MEMORY) return st;
     if (st == DIT_OK)
-        write_bounds(&w, &found, out);
+        write_bounds(&w, &found, dit_json_is_true(entry, "blocks"), out);
     else
         write_problem(&w, st, out);
     return w.status;

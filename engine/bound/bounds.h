@@ -11,10 +11,12 @@
  * each with what comes around the denoising (serial.h), at its least. `wire` is of meshes whose ranks are all alike:
  * without stages and displaced patches.
  *
- * Each entry of "cases" is {"name", "case": a case with "simulation", "ranks": [those that run alone; 0 unless said]}.
+ * Each entry of "cases" is {"name", "case": a case with "simulation", "ranks": [those that run alone; 0 unless said],
+ * "blocks": whether to tell of blocks}.
  * The record's "bounds" has in that order {"name", "seconds", "bound": which is largest, "device_s", "host_s",
- * "wire_s", "chain_s", "floor_s", "serial_s", "memory_bytes"} or {"name", "error": {"code", "message"}}. Memory is that
- * of the rank, among those, which holds most, with what a pipeline holds beside the transformer.
+ * "wire_s", "chain_s", "floor_s", "serial_s", "memory_bytes", "block_s"?} or {"name", "error": {"code", "message"}}. Memory is that
+ * of the rank, among those, which holds most, with what a pipeline holds beside the transformer. "block_s" has for each
+ * block of the model the longest that one of those ranks spent in it; 0: none has it.
  */
 #ifndef DIT_ENGINE_BOUND_BOUNDS_H
 #define DIT_ENGINE_BOUND_BOUNDS_H

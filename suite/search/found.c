@@ -35,6 +35,8 @@ const char *suite_search_state_name(suite_search_state state)
 void suite_search_release(suite_search *search)
 {
     for (int i = 0; i < search->size_count; i++) suite_workload_release(&search->sizes[i].workload);
+    for (int i = 0; i < search->uneven_count; i++) suite_workload_release(&search->uneven[i]);
+    free(search->uneven);
     free(search->sizes);
     free(search->candidates);
     free(search->illegal);
@@ -78,20 +80,23 @@ static cJSON *ranks_alone(dit_json_writer *w, const dit_parallel *parallel)
     return list;
 }
 
-dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, suite_bounds *bounds)
+dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, int first,
+                               suite_bounds *bounds)
 {
     dit_json_writer w = {0};
-    suite_simulate_bounded *cases = calloc((size_t)search->count + 1, sizeof *cases);
-    if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d bounds", search->count);
-    for (int i = 0; i < search->count; i++) {
-        const suite_search_candidate *one = &search->candidates[i];
+    int count = search->count - first;
+    suite_simulate_bounded *cases = calloc((size_t)count + 1, sizeof *cases);
+    if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d bounds", count);
+    for (int i = 0; i < count; i++) {
+        const suite_search_candidate *one = &search->candidates[first + i];
         cases[i] = (suite_simulate_bounded){.document = one->kase->document, .world_size = one->ranks};
+        cases[i].blocks = dit_parallel_degree(&one->parallel, DIT_AXIS_PIPEFUSION) > 1;
         if (!one->exact) cases[i].ranks = ranks_alone(&w, &one->parallel);
     }
     if (w.status == DIT_OK)
-        dit_json_put_status(&w, suite_bounds_of(params, cases, search->count, search->request.platform,
-                                                suite_search_word(search, "profile"), bounds));
-    for (int i = 0; i < search->count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
+        dit_json_put_status(&w, suite_bounds_of(params, cases, count, search->request.platform,
+                                                suite_search_word(search, "profile"), bounds + first));
+    for (int i = 0; i < count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
     free(cases);
     return w.status;
 }

@@ -54,7 +54,7 @@ const char *suite_search_state_name(suite_search_state state); /* "open", "simul
 
 /* A legal mesh. Seconds are those of one request. */
 typedef struct {
-    char mesh[64]; /* its label, "u4 r2" */
+    char mesh[64]; /* its label, "u4 r2", "u2 pp2 24,33", "patch4 pcpp" */
     dit_parallel parallel;
     bool exact;
     int ranks, replicas; /* ranks of one replica; replicas on all devices, 1 but for throughput */
@@ -98,6 +98,8 @@ typedef struct {
     int illegal_count;
     suite_search_size *sizes;
     int size_count;
+    suite_workload *uneven; /* one for each mesh whose stages were cut anew */
+    int uneven_count;
     int winner; /* of candidates; -1: none. With goal front that of the most devices */
     int simulated, kept, by_bound, by_memory, failed; /* how many candidates; simulated: now */
     suite_search_change changes[SUITE_CHANGE_COUNT];  /* with request.what_if */
@@ -112,8 +114,9 @@ void suite_search_release(suite_search *search);
 suite_simulate_params suite_search_params(const suite_search *search);
 /* Gives a word of the platform of the search's cases: "profile", "element"; "" without a case. */
 const char *suite_search_word(const suite_search *search, const char *key);
-/* Computes the bounds of all candidates, [count], with these parameters: of the first rank of every stage, and of a
- * displaced patch with one neighbour and one with two. Errors: those of suite_bounds_of. */
-dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, suite_bounds *bounds);
+/* Computes the bounds of candidates `first` and on, bounds[count], with these parameters: of the first rank of every
+ * stage, and of a displaced patch with one neighbour and one with two. Errors: those of suite_bounds_of. */
+dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, int first,
+                               suite_bounds *bounds);
 
 #endif

@@ -1,13 +1,12 @@
 #include "suite/search/search.h"
 
 #include "base/clock.h"
-#include "base/label.h"
-#include "suite/explain/meshes.h"
 #include "suite/launch/process_pool.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
 #include "suite/search/changes.h"
 #include "suite/search/race.h"
+#include "suite/search/space.h"
 #include "suite/simulate/shape_cache.h"
 
 #include <math.h>
@@ -23,115 +22,6 @@ static dit_status fail_memory(void)
 static double seconds_since(int64_t began_ns)
 {
     return (double)(dit_clock_ns() - began_ns) * 1e-9;
-}
-
-/* ---- the space --------------------------------------------------------------------------------------------------- */
-
-static dit_status resolve(suite_search_request *request, suite_platform *platform)
-{
-    suite_profile profile;
-    DIT_TRY(suite_platform_load(request->platform, platform));
-    DIT_TRY(suite_profile_load(request->profile, &profile));
-    if (strcmp(platform->backend, "cost") != 0)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_USAGE, "platform %s is not simulated, and a search simulates", platform->name),
-            "name one that `ditbench list platforms` shows with backend cost");
-    if (!request->devices) request->devices = platform->devices;
-    if (!request->scope) request->scope = "pipeline";
-    if (request->devices > platform->devices)
-        return DIT_FAIL(DIT_ERR_USAGE, "%s has %d devices, and %lld are asked for", platform->name, platform->devices,
-                        (long long)request->devices);
-    return DIT_OK;
-}
-
-static bool takes_sizes(suite_search_goal goal)
-{
-    return goal == SUITE_GOAL_THROUGHPUT || goal == SUITE_GOAL_FRONT;
-}
-
-static dit_status expand_size(const suite_search_request *request, int ranks, suite_search_size *size)
-{
-    const suite_meshes_params meshes = {.model = request->model,
-                                        .platform = request->platform,
-                                        .profile = request->profile,
-                                        .element = request->element,
-                                        .scope = request->scope,
-                                        .devices = ranks,
-                                        .width_px = request->width_px,
-                                        .height_px = request->height_px,
-                                        .num_frames = request->num_frames,
-                                        .text_tokens = request->text_tokens,
-                                        .steps = request->steps,
-                                        .num_images = request->num_images,
-                                        .warmup_steps = -1,
-                                        .exact = !request->approximate,
-                                        .one_request = true};
-    *size = (suite_search_size){.ranks = ranks, .winner = -1};
-    return suite_meshes_expand(&meshes, "search", &size->workload);
-}
-
-static dit_status expand_sizes(suite_search *s)
-{
-    int devices = (int)s->request.devices;
-    s->sizes = calloc((size_t)devices, sizeof *s->sizes);
-    if (!s->sizes) return fail_memory();
-    for (int ranks = 1; ranks <= devices; ranks++) {
-        if (ranks < devices && (devices % ranks || !takes_sizes(s->request.goal))) continue;
-        s->size_count++;
-        DIT_TRY(expand_size(&s->request, ranks, &s->sizes[s->size_count - 1]));
-    }
-    return DIT_OK;
-}
-
-/* With the method of displaced patches, which tells several meshes of equal degrees apart. */
-static void label_mesh(const dit_parallel *parallel, char out[64])
-{
-    dit_parallel_label(parallel, out);
-    size_t used = strlen(out);
-    if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 &&
-        !strstr(out, dit_patch_method_name(parallel->patch_method)))
-        snprintf(out + used, 64 - used, " %s", dit_patch_method_name(parallel->patch_method));
-}
-
-static dit_status open_candidate(const suite_search *s, const suite_search_size *size, const suite_case *kase,
-                                 suite_search_candidate *out)
-{
-    const dit_json view = {kase->document, NULL, 0, NULL};
-    *out = (suite_search_candidate){.kase = kase, .ranks = size->ranks, .replicas = 1};
-    if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / size->ranks;
-    DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
-    label_mesh(&out->parallel, out->mesh);
-    out->exact = !dit_parallel_is_displaced(&out->parallel);
-    return DIT_OK;
-}
-
-static void tell_illegal(suite_search *s, int ranks, const suite_dropped *dropped)
-{
-    suite_search_illegal *one = &s->illegal[s->illegal_count++];
-    *one = (suite_search_illegal){.ranks = ranks};
-    suite_meshes_label_dropped(dropped, one->mesh);
-    snprintf(one->code, sizeof one->code, "%s", dit_status_name(dropped->code));
-    snprintf(one->reason, sizeof one->reason, "%.299s", dropped->reason);
-}
-
-static dit_status list_candidates(suite_search *s)
-{
-    size_t cases = 0, dropped = 0;
-    for (int i = 0; i < s->size_count; i++)
-        cases += (size_t)s->sizes[i].workload.case_count, dropped += (size_t)s->sizes[i].workload.dropped_count;
-    s->candidates = calloc(cases + 1, sizeof *s->candidates);
-    s->illegal = calloc(dropped + 1, sizeof *s->illegal);
-    if (!s->candidates || !s->illegal) return fail_memory();
-    for (int i = 0; i < s->size_count; i++) {
-        const suite_search_size *size = &s->sizes[i];
-        for (int j = 0; j < size->workload.case_count; j++) {
-            if (size->workload.cases[j].is_oracle) continue;
-            DIT_TRY(open_candidate(s, size, &size->workload.cases[j], &s->candidates[s->count]));
-            s->count++;
-        }
-        for (int j = 0; j < size->workload.dropped_count; j++) tell_illegal(s, size->ranks, &size->workload.dropped[j]);
-    }
-    return DIT_OK;
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
@@ -167,17 +57,27 @@ static void take_bounds(const suite_search *s, const suite_platform *platform, s
     exclude(one, SUITE_FOUND_MEMORY, dit_status_name(DIT_ERR_CONSTRAINT_MEMORY), reason);
 }
 
-static dit_status bound_all(suite_search *s, const suite_platform *platform)
+/* Of candidates `first` and on. */
+static dit_status bound_from(suite_search *s, const suite_platform *platform, int first)
 {
     const suite_simulate_params params = suite_search_params(s);
     suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
-    dit_status st = bounds ? suite_search_bounds(s, &params, bounds) : fail_memory();
-    for (int i = 0; i < s->count && st == DIT_OK; i++) {
+    dit_status st = bounds ? suite_search_bounds(s, &params, first, bounds) : fail_memory();
+    for (int i = first; i < s->count && st == DIT_OK; i++) {
         s->candidates[i].bounds = bounds[i];
         take_bounds(s, platform, &s->candidates[i]);
     }
     free(bounds);
     return st;
+}
+
+/* Of all meshes, and then of those whose stages are cut anew by what the blocks take. */
+static dit_status bound_all(suite_search *s, const suite_platform *platform)
+{
+    DIT_TRY(bound_from(s, platform, 0));
+    int even = s->count;
+    DIT_TRY(suite_search_add_uneven(s, platform));
+    return s->count > even ? bound_from(s, platform, even) : DIT_OK;
 }
 
 /* ---- simulations ------------------------------------------------------------------------------------------------- */
@@ -440,13 +340,29 @@ static dit_status look_at_links(suite_search *s)
     return st;
 }
 
+static dit_status resolve(suite_search_request *request, suite_platform *platform)
+{
+    suite_profile profile;
+    DIT_TRY(suite_platform_load(request->platform, platform));
+    DIT_TRY(suite_profile_load(request->profile, &profile));
+    if (strcmp(platform->backend, "cost") != 0)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "platform %s is not simulated, and a search simulates", platform->name),
+            "name one that `ditbench list platforms` shows with backend cost");
+    if (!request->devices) request->devices = platform->devices;
+    if (!request->scope) request->scope = "pipeline";
+    if (request->devices > platform->devices)
+        return DIT_FAIL(DIT_ERR_USAGE, "%s has %d devices, and %lld are asked for", platform->name, platform->devices,
+                        (long long)request->devices);
+    return DIT_OK;
+}
+
 static dit_status run(suite_search *s)
 {
     suite_platform platform;
     int64_t began_ns = dit_clock_ns();
     DIT_TRY(resolve(&s->request, &platform));
-    DIT_TRY(expand_sizes(s));
-    DIT_TRY(list_candidates(s));
+    DIT_TRY(suite_search_expand(s));
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(look_at_links(s));
     s->count_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();

@@ -9,6 +9,19 @@ static void read_problem(const cJSON *error, suite_bounds *out)
     snprintf(out->message, sizeof out->message, "%s", dit_json_text_or(error, "message", "its bounds are unknown"));
 }
 
+static dit_status read_blocks(const dit_json *doc, const cJSON *entry, const char *at, suite_bounds *out)
+{
+    const cJSON *list = NULL, *item;
+    DIT_TRY(dit_json_optional_array(doc, entry, at, "block_s", &list));
+    if (cJSON_GetArraySize(list) > SUITE_BOUND_BLOCKS) return DIT_OK;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "block_s has no number");
+        out->block_s[out->block_count++] = item->valuedouble;
+    }
+    return DIT_OK;
+}
+
 static dit_status read_entry(const dit_json *doc, const cJSON *entry, int index, suite_bounds *out)
 {
     const struct {
@@ -29,7 +42,7 @@ static dit_status read_entry(const dit_json *doc, const cJSON *entry, int index,
     DIT_TRY(dit_json_require_string(doc, entry, at, "bound", &largest));
     DIT_TRY(dit_json_require_int(doc, entry, at, "memory_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
     snprintf(out->largest, sizeof out->largest, "%s", largest);
-    return DIT_OK;
+    return read_blocks(doc, entry, at, out);
 }
 
 static dit_status read_bounds(const dit_json *doc, int count, suite_bounds *out)

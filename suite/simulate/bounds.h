@@ -4,6 +4,8 @@
 
 #include "suite/simulate/simulate.h"
 
+enum { SUITE_BOUND_BLOCKS = 128 };
+
 /* engine/bound/bounds.h says what each bound is. Memory is what a simulation would report. */
 typedef struct {
     dit_status status; /* of what the engine said of the case */
@@ -12,6 +14,8 @@ typedef struct {
     char largest[8];
     double device_s, host_s, wire_s, chain_s, floor_s;
     int64_t memory_bytes;
+    int block_count;                    /* where they were asked for, and are no more than that; else 0 */
+    double block_s[SUITE_BOUND_BLOCKS]; /* in each block of the model, as engine/bound/bounds.h says    */
 } suite_bounds;
 
 /* Computes the bounds of all cases, [count], on one platform with one profile. Errors: those of suite_simulate_check,

@@ -284,6 +284,7 @@ static dit_status write_bounds_case(const suite_simulate_params *params, const c
         dit_json_put_item(&w, entry, "case",
                           placed_case(&w, folder, cases[i].document, cluster, cases[i].world_size, params));
         dit_json_put_copy(&w, entry, "ranks", cases[i].ranks);
+        if (cases[i].blocks) dit_json_put_bool(&w, entry, "blocks", true);
     }
     dit_json_put_string(&w, document, "schema", "ditbench.case/1");
     dit_json_put_string(&w, document, "program", "bounds");

@@ -57,6 +57,7 @@ dit_status suite_simulate_run(const suite_simulate_params *params, const char *f
 typedef struct {
     const cJSON *document, *ranks;
     int world_size;
+    bool blocks; /* the time in each block is asked for, too */
 } suite_simulate_bounded;
 /* As suite_simulate_prepare, for the bounds of many cases on one platform: run it as one rank. */
 dit_status suite_simulate_prepare_bounds(const suite_simulate_params *params, const char *folder,

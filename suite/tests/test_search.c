@@ -105,7 +105,7 @@ static bool knows(const suite_shape_cache *cache, int steps, int width, int rank
 
 static void what_was_simulated_is_known(void **state)
 {
-    suite_shape_cache cache;
+    suite_shape_cache cache = {{0}, {0}};
     suite_simulated found;
     (void)state;
     open_cache(&cache);
@@ -129,7 +129,7 @@ static void what_was_simulated_is_known(void **state)
 
 static void steps_that_did_not_repeat_tell_nothing(void **state)
 {
-    suite_shape_cache cache;
+    suite_shape_cache cache = {{0}, {0}};
     suite_simulated found, all = simulated;
     (void)state;
     open_cache(&cache);
@@ -153,7 +153,7 @@ static void write_text(const char *path, const char *text, size_t bytes)
 /* Torn at any byte, or damaged, a file counts as missing; nothing crashes, and the next simulation mends it. */
 static void a_damaged_file_is_missing(void **state)
 {
-    suite_shape_cache cache;
+    suite_shape_cache cache = {{0}, {0}};
     suite_simulated found;
     char key[DIT_HASH_HEX], path[2 * SUITE_PATH], *text;
     size_t length;
@@ -184,7 +184,7 @@ static void a_damaged_file_is_missing(void **state)
 static void writers_do_not_disturb_each_other(void **state)
 {
     enum { WRITERS = 4, ROUNDS = 50 };
-    suite_shape_cache cache;
+    suite_shape_cache cache = {{0}, {0}};
     suite_simulated found;
     pid_t writer[WRITERS];
     (void)state;

@@ -14,7 +14,7 @@ count() { sed -n "s/^.*\"$2\":[[:space:]]*\([0-9]\{1,\}\).*/\1/p" "$work/$1" | h
 
 # One line for each mesh of an answer: mesh, seconds (- where it was not simulated), bound.
 meshes() {
-    awk 'function value(line) { sub(/^[^:]*:[ \t]*/, "", line); gsub(/[",]/, "", line); return line }
+    awk 'function value(line) { sub(/^[^:]*:[ \t]*/, "", line); gsub(/"|,$/, "", line); return line }
          /"mesh":/ { mesh = value($0); gsub(/ /, "_", mesh); seconds = "-" }
          /"seconds":/ { seconds = value($0) }
          /"bound_s":/ { print mesh, seconds, value($0) }' "$work/$1" | sort -u
@@ -96,6 +96,9 @@ report $? "replicas on a PCIe tree share links, and the answer says so"
 search faster "${small[@]}" --steps 8 --what-if 4
 [ "$(grep -c '"part":' "$work/faster")" -eq 3 ] && awk '/"bound_s":/ { bound = $2 + 0 } /"before_bound_s":/ { if ($2 + 0 < bound) bad = 1 } END { exit bad }' "$work/faster"
 report $? "it says who would win with hosts, links or devices four times as fast"
+search cut flux.1-dev --platform 8xl40 --profile pytorch-eager-2024 --devices 2 --quality approximate --what-if 0 --exhaustive
+meshes cut | awk '$1 == "pp2" { even = $2 } $1 ~ /^pp2_[0-9]+,[0-9]+$/ { cut = $2 } END { exit !(cut > 0 && cut < even) }'
+report $? "a pipeline whose blocks are shared out by their times is faster than an even one"
 search large hunyuanvideo --platform 4xt4 --devices 1
 [ $? -eq 1 ] && ! grep -q '"winner":' "$work/large" && grep -q 'E_CONSTRAINT_MEMORY' "$work/large"
 report $? "exit 1 where no mesh fits, with the memory that each one needs"

@@ -1,0 +1,186 @@
+#include "suite/search/space.h"
+
+#include "base/case_facts.h"
+#include "base/label.h"
+#include "base/patches.h"
+#include "suite/explain/meshes.h"
+#include "suite/search/stages.h"
+#include "suite/workload/programs/predict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static dit_status fail_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a space of meshes");
+}
+
+static bool takes_sizes(suite_search_goal goal)
+{
+    return goal == SUITE_GOAL_THROUGHPUT || goal == SUITE_GOAL_FRONT;
+}
+
+/* All meshes of so many ranks, or `mesh` alone. */
+static dit_status expand(const suite_search_request *request, int ranks, const dit_parallel *mesh, suite_workload *out)
+{
+    const suite_meshes_params meshes = {.model = request->model,
+                                        .platform = request->platform,
+                                        .profile = request->profile,
+                                        .element = request->element,
+                                        .scope = request->scope,
+                                        .devices = ranks,
+                                        .width_px = request->width_px,
+                                        .height_px = request->height_px,
+                                        .num_frames = request->num_frames,
+                                        .text_tokens = request->text_tokens,
+                                        .steps = request->steps,
+                                        .num_images = request->num_images,
+                                        .warmup_steps = -1,
+                                        .exact = !request->approximate,
+                                        .mesh = mesh,
+                                        .one_request = true};
+    return suite_meshes_expand(&meshes, "search", out);
+}
+
+static dit_status expand_sizes(suite_search *s)
+{
+    int devices = (int)s->request.devices;
+    s->sizes = calloc((size_t)devices, sizeof *s->sizes);
+    if (!s->sizes) return fail_memory();
+    for (int ranks = 1; ranks <= devices; ranks++) {
+        if (ranks < devices && (devices % ranks || !takes_sizes(s->request.goal))) continue;
+        s->size_count++;
+        suite_search_size *size = &s->sizes[s->size_count - 1];
+        *size = (suite_search_size){.ranks = ranks, .winner = -1};
+        DIT_TRY(expand(&s->request, ranks, NULL, &size->workload));
+    }
+    return DIT_OK;
+}
+
+/* With the blocks of uneven stages, and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". */
+static void label_mesh(const dit_parallel *parallel, char out[64])
+{
+    dit_parallel_label(parallel, out);
+    size_t used = strlen(out);
+    const char *method = dit_patch_method_name(parallel->patch_method);
+    const int stages = parallel->stage_blocks[0] ? dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) : 0;
+    for (int i = 0; i < stages && used < 64; i++)
+        used += (size_t)snprintf(out + used, 64 - used, "%s%d", i ? "," : " ", parallel->stage_blocks[i]);
+    if (used < 64 && dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && !strstr(out, method))
+        snprintf(out + used, 64 - used, " %s", method);
+}
+
+static dit_status open_candidate(const suite_search *s, int ranks, const suite_case *kase, suite_search_candidate *out)
+{
+    const dit_json view = {kase->document, NULL, 0, NULL};
+    *out = (suite_search_candidate){.kase = kase, .ranks = ranks, .replicas = 1};
+    if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / ranks;
+    DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
+    label_mesh(&out->parallel, out->mesh);
+    out->exact = !dit_parallel_is_displaced(&out->parallel);
+    return DIT_OK;
+}
+
+static void tell_illegal(suite_search *s, int ranks, const suite_dropped *dropped)
+{
+    suite_search_illegal *one = &s->illegal[s->illegal_count++];
+    *one = (suite_search_illegal){.ranks = ranks};
+    suite_meshes_label_dropped(dropped, one->mesh);
+    snprintf(one->code, sizeof one->code, "%s", dit_status_name(dropped->code));
+    snprintf(one->reason, sizeof one->reason, "%.299s", dropped->reason);
+}
+
+static dit_status list_candidates(suite_search *s)
+{
+    size_t cases = 0, dropped = 0;
+    for (int i = 0; i < s->size_count; i++)
+        cases += (size_t)s->sizes[i].workload.case_count, dropped += (size_t)s->sizes[i].workload.dropped_count;
+    s->candidates = calloc(2 * cases + 1, sizeof *s->candidates); /* with uneven stages */
+    s->illegal = calloc(dropped + 1, sizeof *s->illegal);
+    if (!s->candidates || !s->illegal) return fail_memory();
+    for (int i = 0; i < s->size_count; i++) {
+        const suite_search_size *size = &s->sizes[i];
+        for (int j = 0; j < size->workload.case_count; j++) {
+            if (size->workload.cases[j].is_oracle) continue;
+            DIT_TRY(open_candidate(s, size->ranks, &size->workload.cases[j], &s->candidates[s->count]));
+            s->count++;
+        }
+        for (int j = 0; j < size->workload.dropped_count; j++) tell_illegal(s, size->ranks, &size->workload.dropped[j]);
+    }
+    return DIT_OK;
+}
+
+dit_status suite_search_expand(suite_search *search)
+{
+    DIT_TRY(expand_sizes(search));
+    return list_candidates(search);
+}
+
+/* ---- stages that are cut by what blocks take --------------------------------------------------------------------- */
+
+/* Less than this share of a stage is not worth another mesh. */
+static const double WORTH = 1e-3;
+
+static void fill_blocks(const suite_search *s, const suite_search_candidate *one, const dit_facts *facts,
+                        suite_stage_block *blocks)
+{
+    int bytes = suite_predict_element_bytes(suite_search_word(s, "element"));
+    for (int i = 0; i < (int)facts->layers; i++) {
+        dit_block_run run = dit_facts_blocks(facts, i, 1);
+        blocks[i].seconds = one->bounds.block_s[i];
+        blocks[i].bytes = (double)dit_facts_block_parameters(facts, &run) * bytes;
+    }
+}
+
+/* *better: `out` is the mesh with stages whose slowest one is faster than that of even ones. */
+static dit_status cut_anew(const suite_search *s, const suite_platform *platform, const suite_search_candidate *one,
+                           dit_parallel *out, bool *better)
+{
+    const dit_json view = {one->kase->document, NULL, 0, NULL};
+    suite_stage_block blocks[SUITE_BOUND_BLOCKS];
+    int even[DIT_MAX_STAGES], cut[DIT_MAX_STAGES], stages = dit_parallel_degree(&one->parallel, DIT_AXIS_PIPEFUSION);
+    double most = platform->memory_per_device ? (double)platform->memory_bytes : INFINITY;
+    dit_facts facts;
+    *better = false, *out = one->parallel;
+    DIT_TRY(dit_facts_from_case(&view, one->kase->document, "", &facts));
+    if (stages < 2 || one->bounds.block_count != facts.layers) return DIT_OK;
+    fill_blocks(s, one, &facts, blocks);
+    if (!suite_stages_cut(blocks, (int)facts.layers, stages, most, cut)) return DIT_OK;
+    for (int i = 0; i < stages; i++) even[i] = (int)dit_parallel_stage(&one->parallel, &facts, i).count;
+    *better = suite_stages_cost(blocks, cut, stages).slowest_s <
+              (1 - WORTH) * suite_stages_cost(blocks, even, stages).slowest_s;
+    memcpy(out->stage_blocks, cut, (size_t)stages * sizeof *cut);
+    return DIT_OK;
+}
+
+static dit_status add_cut(suite_search *s, int index, const dit_parallel *mesh)
+{
+    int ranks = s->candidates[index].ranks;
+    suite_workload *workload = &s->uneven[s->uneven_count++];
+    *workload = (suite_workload){0};
+    DIT_TRY(expand(&s->request, 0, mesh, workload));
+    for (int i = 0; i < workload->case_count; i++) {
+        if (workload->cases[i].is_oracle) continue;
+        DIT_TRY(open_candidate(s, ranks, &workload->cases[i], &s->candidates[s->count]));
+        s->count++;
+        return DIT_OK;
+    }
+    return DIT_OK;
+}
+
+dit_status suite_search_add_uneven(suite_search *search, const suite_platform *platform)
+{
+    int even = search->count;
+    dit_parallel mesh;
+    bool better;
+    if (!search->request.approximate) return DIT_OK;
+    search->uneven = calloc((size_t)even + 1, sizeof *search->uneven);
+    if (!search->uneven) return fail_memory();
+    for (int i = 0; i < even; i++) {
+        DIT_TRY(cut_anew(search, platform, &search->candidates[i], &mesh, &better));
+        if (better) DIT_TRY(add_cut(search, i, &mesh));
+    }
+    return DIT_OK;
+}
