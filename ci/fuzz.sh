@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
 # Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; all targets)
-# Targets: annotations baseline import json pack prices published quotes safetensors sites skypilot workload.
+# Targets: annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace workload.
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-known="annotations baseline import json pack prices published quotes safetensors sites skypilot workload"
+known="annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace workload"
 # shellcheck disable=SC2206  # names are words
 [ ${#targets[@]} -gt 0 ] || targets=($known)
 build=build/fuzz
@@ -41,7 +41,7 @@ longest_of() { # bytes of an input; a workload is long
     case $1 in
     pack) echo 16384 ;;
     workload) echo 8192 ;;
-    baseline | import | prices | published | sites) echo 4096 ;;
+    baseline | held_out | import | prices | published | sites) echo 4096 ;;
     *) echo 2048 ;;
     esac
 }

@@ -110,5 +110,6 @@ void suite_trace_release(suite_trace *trace)
 double suite_trace_rate(const suite_trace *trace)
 {
     double seconds = trace->count ? trace->seconds[trace->count - 1] - trace->seconds[0] : 0;
-    return seconds > 0 ? (trace->count - 1) / seconds : 0;
+    double rate = seconds > 0 ? (trace->count - 1) / seconds : 0;
+    return isfinite(rate) ? rate : 0;
 }

@@ -99,9 +99,9 @@ static void bounds_are_the_order_statistics_of_their_closed_form(void **state)
     static const struct {
         int groups;
         double low, high, level;
-    } rows[] = {{19, 0.01, 0.19, 0.9},      {39, 0.02, 0.38, 0.9},       {59, 0.03, 0.57, 0.9},
-                {10, 0.01, 0.10, 9.0 / 11}, {18, 0.01, 0.18, 17.0 / 19}, {2, 0.01, 0.02, 1.0 / 3},
-                {1, 0.01, 0.01, 0}};
+    } rows[] = {{20, 0.01, 0.20, 0.9},       {40, 0.02, 0.39, 0.9},    {19, 0.01, 0.19, 0.9},
+                {39, 0.02, 0.38, 0.9},       {59, 0.03, 0.57, 0.9},    {10, 0.01, 0.10, 9.0 / 11},
+                {18, 0.01, 0.18, 17.0 / 19}, {2, 0.01, 0.02, 1.0 / 3}, {1, 0.01, 0.01, 0}};
     (void)state;
     assert_int_equal(suite_error_groups_needed(0.9), 19);
     assert_int_equal(suite_error_groups_needed(0.5), 3);
