@@ -172,7 +172,8 @@ def make_mode(tally):
             weight = args[1]
             channels, taps = weight.shape[0], weight[0].numel()
             tally.add("conv", op, inputs, outputs, rows=outputs[0].numel() // channels, n=channels, k=taps,
-                      input=args[0].numel(), dtype=dtype_of(args[0]) if tally.whole else "own")
+                      input=args[0].numel(), axes=weight.dim() - 2,
+                      dtype=dtype_of(args[0]) if tally.whole else "own")
         elif is_view(func) or op in WITHOUT_KERNEL:
             tally.add("view", op, [], [])
         else:
@@ -622,6 +623,8 @@ def product_row(fit, runs):
             row[key] = fit.polynomial(values)
     if "input" in runs[0]:
         row["input"] = fit.polynomial([one["input"] for one in runs])
+        if runs[0]["axes"] != 2:
+            row["axes"] = runs[0]["axes"]
     if runs[0].get("split"):
         row["split"] = runs[0]["split"]
     if runs[0]["dtype"] != "own":

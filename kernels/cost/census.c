@@ -32,8 +32,9 @@ typedef struct {
 typedef struct {
     double calls;
     polynomial batch, rows, n, k, input; /* input: of a convolution, elements */
-    bool conv, fp32;
-    char split; /* 'n', 'k', or 0 */
+    bool fp32;
+    int64_t axes; /* of a convolution's kernel; 0: no convolution */
+    char split;   /* 'n', 'k', or 0 */
 } product;
 typedef struct {
     double calls;
@@ -245,7 +246,8 @@ static dit_status read_kernel(const reading *r, const cJSON *row, const char *po
 
 static dit_status read_product(const reading *r, const cJSON *row, const char *pointer)
 {
-    static const char *const keys[] = {"op", "calls", "batch", "rows", "n", "k", "input", "split", "dtype", NULL};
+    static const char *const keys[] = {"op",    "calls", "batch", "rows",  "n", "k",
+                                       "input", "axes",  "split", "dtype", NULL};
     void *memory;
     const char *split = "", *dtype = "own";
     DIT_TRY(grow(&r->census->products, sizeof(product), &memory));
@@ -268,7 +270,12 @@ static dit_status read_product(const reading *r, const cJSON *row, const char *p
         return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "a product is of 'own' or 'fp32', not of '%s'",
                              dtype);
     out->fp32 = strcmp(dtype, "fp32") == 0;
-    out->conv = out->input.count > 0;
+    if (out->input.count) {
+        out->axes = 2;
+        return dit_json_optional_int(r->doc, row, pointer, "axes", 1, 3, &out->axes);
+    }
+    if (dit_json_member(row, "axes"))
+        return dit_json_fail(r->doc, pointer, DIT_ERR_JSON_VALUE, "'axes' is of a convolution, which has 'input', too");
     return DIT_OK;
 }
 
@@ -610,17 +617,16 @@ static double kernel_seconds(const dit_census *census, const dit_cost_device *de
 static double product_seconds(const dit_census *census, const dit_cost_device *device, const dit_cost_profile *profile,
                               const dit_census_call *call, const product *p)
 {
-    double conv = profile->conv_efficiency > 0 ? profile->conv_efficiency : 1;
     double batch = p->batch.count ? value_of(census, p->batch, &call->size) : 1;
     int64_t rows = (int64_t)(batch * value_of(census, p->rows, &call->size));
     double n = value_of(census, p->n, &call->size), k = value_of(census, p->k, &call->size);
     if (p->split == 'n') n = ceil(n / call->tensor);
     if (p->split == 'k') k = ceil(k / call->tensor);
     double slower = p->fp32 && device->fp32_flops_per_s > 0 ? device->peak_flops_per_s / device->fp32_flops_per_s : 1;
-    if (!p->conv) return fmax(slower, 1) * dit_cost_gemm_seconds(device, rows, (int64_t)n, (int64_t)k);
+    if (!p->axes) return fmax(slower, 1) * dit_cost_gemm_seconds(device, rows, (int64_t)n, (int64_t)k);
     return dit_cost_conv_seconds(device, rows, (int64_t)n, (int64_t)k,
                                  (int64_t)value_of(census, p->input, &call->size)) /
-           conv;
+           dit_cost_conv_efficiency(profile, (int)p->axes);
 }
 
 static double attention_seconds(const dit_census *census, const dit_cost_device *device, const dit_census_call *call,

@@ -129,6 +129,7 @@ static bool describe_conv(const dit_conv_args *a, dit_cost_op *op)
     op->rows = a->out[0] * a->out[1] * a->out[2];
     op->n = a->weights->n;
     op->k = a->weights->k;
+    op->axes = a->kernel[0] > 1 ? 3 : 2;
     op->input_elements = a->frames * a->height * a->width * a->channels;
     op->elements = op->rows * a->weights->n;
     op->activation = a->activation != DIT_ACT_NONE;

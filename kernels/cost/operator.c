@@ -46,10 +46,10 @@ static part_sum parts_of(const dit_cost_profile *profile, const dit_cost_op *op)
     return sum;
 }
 
-/* Returns the efficiency of convolutions; a zeroed profile has 1. */
-static double conv_efficiency(const dit_cost_profile *profile)
+double dit_cost_conv_efficiency(const dit_cost_profile *profile, int axes)
 {
-    return profile->conv_efficiency > 0 ? profile->conv_efficiency : 1;
+    double efficiency = axes == 3 ? profile->conv3d_efficiency : profile->conv_efficiency;
+    return efficiency > 0 ? efficiency : 1;
 }
 
 /* Returns the time of the matrix product, convolution or attention; parts are counted by their passes. */
@@ -60,8 +60,8 @@ static dit_cost_time product_time(const dit_cost_device *device, const dit_cost_
     if (op->kind == DIT_COST_OP_LINEAR)
         time.device_s = pieces * dit_cost_gemm_seconds(device, op->rows, (op->n + pieces - 1) / pieces, op->k);
     if (op->kind == DIT_COST_OP_CONV)
-        time.device_s =
-            dit_cost_conv_seconds(device, op->rows, op->n, op->k, op->input_elements) / conv_efficiency(profile);
+        time.device_s = dit_cost_conv_seconds(device, op->rows, op->n, op->k, op->input_elements) /
+                        dit_cost_conv_efficiency(profile, op->axes);
     if (op->kind == DIT_COST_OP_ATTENTION) time.device_s = dit_cost_attention_seconds(device, &op->attention);
     if (time.device_s > 0) time.kernels = op->kind == DIT_COST_OP_LINEAR ? pieces : 1;
     return time;

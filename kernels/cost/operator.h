@@ -32,6 +32,7 @@ typedef struct {
     int64_t rows, n, k;     /* linear and conv: the matrix product                                               */
     int pieces;             /* linear: matrices that were packed together; cost takes each to have n / pieces rows   */
     int64_t input_elements; /* conv: of x                                                                        */
+    int axes;               /* conv: that its kernel moves along: 3 if it is longer than one frame, or 2         */
     dit_cost_attention attention;
     int64_t elements; /* of y; the element-wise parts run over them                                        */
     int operands;     /* combine: count                                                                    */
@@ -80,6 +81,7 @@ typedef struct {
     double collective_dispatch_s;    /* host time of one collective                                                 */
     double synchronise_s;            /* from the device's end until the host goes on                                */
     double conv_efficiency;          /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
+    double conv3d_efficiency;        /* the same of convolutions over time, height and width                        */
     double communication_processors; /* how many processors a collective's kernel holds                          */
     double kernels_before_messages;  /* how often, of 1, a kernel that follows an exchange with neighbours gets the
                                          processors before the exchange: both wait for one event                   */
@@ -104,6 +106,10 @@ typedef struct {
 /* Returns the time of a call: its product, then its parts, each kernel with its launch; host_s = kernels * dispatch. A
  * call that has elements costs at least one kernel. */
 dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op);
+
+/* Returns the rate of convolutions whose kernel moves along so many axes, as a fraction of that of matrix products:
+ * conv3d_efficiency for 3, conv_efficiency for 1 and 2; 1 where the profile has none. */
+double dit_cost_conv_efficiency(const dit_cost_profile *profile, int axes);
 
 /* Host time of a kernel that no census counted, and of a collective: as the profile says, or, in a graph of the whole
  * forward, a graph's kernel's. */

@@ -399,6 +399,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "kernels_before_messages",
                                        DIT_HABIT_KEYS,
                                        "conv_efficiency",
+                                       "conv3d_efficiency",
                                        "like",
                                        "packed_linear",
                                        "attention_kernels",
@@ -428,6 +429,8 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(dit_habits_read(doc, root, "", &out->habits));
     out->conv_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, root, "", "conv_efficiency", 1e-3, 1, &out->conv_efficiency));
+    out->conv3d_efficiency = 1;
+    DIT_TRY(dit_json_optional_number(doc, root, "", "conv3d_efficiency", 1e-3, 1, &out->conv3d_efficiency));
     DIT_TRY(read_like(doc));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "packed_linear", &out->packed_linear));
     DIT_TRY(read_kernels(doc, out));

@@ -78,6 +78,29 @@ static void a_half_costs_its_products_and_the_bytes_of_its_kernels(void **state)
     dit_census_free(census);
 }
 
+/* The block's product as a convolution: its kernel moves along two axes unless the file says three. */
+static void a_volume_has_an_efficiency_of_its_own(void **state)
+{
+    static const char *const as[] = {"\"input\":{\"S\":64}", "\"input\":{\"S\":64},\"axes\":3"};
+    dit_cost_device d = round_device();
+    dit_cost_profile profile = counted;
+    const dit_census_call call = {
+        .piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    double seconds[2], conv_s = dit_cost_conv_seconds(&d, 1000000, 64, 64, 64000000);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        dit_census *census;
+        assert_ok(read_changed("\"split\":\"n\"", as[i], three, false, &census));
+        profile.conv_efficiency = 0.5, profile.conv3d_efficiency = 0.25;
+        seconds[i] = dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s;
+        profile.conv_efficiency = profile.conv3d_efficiency = 1;
+        seconds[i] -= dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s;
+        dit_census_free(census);
+    }
+    assert_close(seconds[0], conv_s, 1e-9);
+    assert_close(seconds[1], 3 * conv_s, 1e-9);
+}
+
 static void a_compiler_makes_fewer_kernels_and_no_views(void **state)
 {
     dit_cost_device d = round_device();
@@ -187,6 +210,8 @@ static void bad_files_are_refused(void **state)
         {"{\"fp32\":{\"S\":5}}", "{\"fp32\":5}", DIT_ERR_JSON_TYPE},
         {"\"rows\":{\"S\":1},\"n\"", "\"n\"", DIT_ERR_JSON_MISSING},
         {"\"split\":\"n\"", "\"split\":\"m\"", DIT_ERR_JSON_VALUE},
+        {"\"split\":\"n\"", "\"axes\":3", DIT_ERR_JSON_VALUE},
+        {"\"split\":\"n\"", "\"input\":{\"S\":1},\"axes\":4", DIT_ERR_JSON_VALUE},
         {"{\"part\":\"last\"", "{\"part\":\"lost\"", DIT_ERR_JSON_VALUE},
         {"\"batch\":\"one\",", "\"batch\":\"one\",\"batches\":1,", DIT_ERR_JSON_UNKNOWN_KEY},
         {"\"parts\":{\"begin\"", "\"part\":{\"begin\"", DIT_ERR_JSON_UNKNOWN_KEY},
@@ -385,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_half_costs_its_products_and_the_bytes_of_its_kernels),
+        cmocka_unit_test(a_volume_has_an_efficiency_of_its_own),
         cmocka_unit_test(a_compiler_makes_fewer_kernels_and_no_views),
         cmocka_unit_test(the_host_waits_for_copies_from_its_memory),
         cmocka_unit_test(a_model_of_another_depth_has_the_same_last_block),

@@ -81,7 +81,13 @@ static void convolutions_and_group_norms_are_told_too(void **state)
     const dit_kernels *cost = dit_kernels_cost();
     dit_linear weights = {.n = 16, .k = 9 * 8};
     double moments[4];
-    dit_conv_args conv = {.weights = &weights, .frames = 1, .height = 6, .width = 5, .channels = 8, .out = {1, 6, 5}};
+    dit_conv_args conv = {.weights = &weights,
+                          .frames = 1,
+                          .height = 6,
+                          .width = 5,
+                          .channels = 8,
+                          .kernel = {1, 3, 3},
+                          .out = {1, 6, 5}};
     dit_group_norm_args norm = {.batch = 1, .frames = 1, .height = 6, .width = 5, .C = 8, .groups = 2};
     (void)state;
     dit_cost_set_hook(hear, heard);
@@ -95,9 +101,40 @@ static void convolutions_and_group_norms_are_told_too(void **state)
     assert_int_equal(heard_count, 5);
     assert_close(heard[0].flops, dit_conv_work(&conv).flops, 0);
     assert_int_equal(heard[0].input_elements, 240);
+    assert_int_equal(heard[0].axes, 2);
     const dit_cost_op_kind kinds[] = {DIT_COST_OP_CONV, DIT_COST_OP_GROUP_MOMENTS, DIT_COST_OP_GROUP_NORM,
                                       DIT_COST_OP_GROUP_NORM, DIT_COST_OP_GROUP_MOMENTS};
     for (int i = 0; i < 5; i++) assert_int_equal(heard[i].kind, kinds[i]);
+}
+
+/* A kernel of three frames moves along time, too, also of the engine's own operator. */
+static void a_convolution_over_frames_has_an_efficiency_of_its_own(void **state)
+{
+    const dit_cost_device d = round_device();
+    const dit_cost_profile profile = {.conv_efficiency = 0.5, .conv3d_efficiency = 0.25}, none = {0};
+    dit_linear weights = {.n = 16, .k = 27 * 8};
+    dit_conv_args conv = {.weights = &weights,
+                          .frames = 4,
+                          .height = 6,
+                          .width = 5,
+                          .channels = 8,
+                          .kernel = {3, 3, 3},
+                          .out = {4, 6, 5}};
+    (void)state;
+    dit_cost_set_hook(hear, heard);
+    heard_count = 0;
+    dit_kernels_cost()->conv(NULL, &conv);
+    conv.kernel[0] = 1;
+    dit_kernels_cost()->conv(NULL, &conv);
+    dit_cost_set_hook(NULL, NULL);
+    assert_int_equal(heard[0].axes, 3);
+    assert_int_equal(heard[1].axes, 2);
+    for (int i = 0; i < 2; i++) {
+        double conv_s = dit_cost_conv_seconds(&d, heard[i].rows, heard[i].n, heard[i].k, heard[i].input_elements);
+        assert_close(dit_cost_op_time(&d, &profile, &heard[i]).device_s -
+                         dit_cost_op_time(&d, &none, &heard[i]).device_s,
+                     (i == 0 ? 3 : 1) * conv_s, 1e-9);
+    }
 }
 
 static void masked_attention_counts_the_pairs_that_see_each_other(void **state)
@@ -194,6 +231,7 @@ int main(void)
         cmocka_unit_test(nothing_to_do_takes_no_time),
         cmocka_unit_test(every_entry_tells_the_hook_what_the_account_of_flops_says),
         cmocka_unit_test(convolutions_and_group_norms_are_told_too),
+        cmocka_unit_test(a_convolution_over_frames_has_an_efficiency_of_its_own),
         cmocka_unit_test(masked_attention_counts_the_pairs_that_see_each_other),
         cmocka_unit_test(only_what_rises_with_the_queries_is_uneven),
         cmocka_unit_test(what_a_stack_fuses_is_fewer_kernels_and_less_time),

@@ -76,7 +76,7 @@ static dit_status profile_prior(suite_calibrated_key key, const char *name, doub
 {
     dit_json doc;
     DIT_TRY(suite_profile_read(name, &doc));
-    *out = key == SUITE_CALIBRATED_CONV_EFFICIENCY ? 1 : 0;
+    *out = key == SUITE_CALIBRATED_CONV_EFFICIENCY || key == SUITE_CALIBRATED_CONV3D_EFFICIENCY ? 1 : 0;
     dit_status st = dit_json_optional_number(&doc, doc.root, "", keys[key].key, keys[key].least, keys[key].most, out);
     dit_json_release(&doc);
     return st;
