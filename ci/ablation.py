@@ -85,6 +85,15 @@ PROFILES = "workloads/profiles/*.json"
 ACCELERATORS = "workloads/accelerators/*.json"
 
 
+def no_l2(data):
+    def whole(document):
+        found = [place.pop(key) for place in (document, document.get("cost", {}), document.get("assumed", {}))
+                 for key in ("l2_bytes", "l2_speed") if key in place]
+        return bool(found)
+
+    data.change(ACCELERATORS, whole)
+
+
 def whole_graphs(data):
     def compiled(document):
         if document["name"] != "inductor-broken":
@@ -97,7 +106,7 @@ def whole_graphs(data):
 
 def no_channels(data):
     def one(document):
-        found = [entry for entry in document["classes"] if "channels" in entry]
+        found = [entry for entry in document["classes"].values() if "channels" in entry]
         for entry in found:
             del entry["channels"]
         return bool(found)
@@ -131,7 +140,7 @@ def messages_wait(data):
     def before(document):
         if "kernels_before_messages" not in document:
             return False
-        document["kernels_before_messages"] = True
+        document["kernels_before_messages"] = 1
         return True
 
     data.change(PROFILES, before)
@@ -150,7 +159,7 @@ MECHANISMS = {
     "warmup-plus-one": ("a synchronous step more than the warm-up steps", lambda d: d.drop_habit("synchronous_steps_more")),
     "whole-cross-attention": ("cross-attention that tensor ranks do not share", lambda d: d.drop(PROFILES, "cross_attention_whole")),
     "tile-fill": ("tiles that are written while nothing is computed", lambda d: d.set_cost(ACCELERATORS, "gemm_fill_k", 32)),
-    "l2": ("passes whose bytes lie in the L2 cache", lambda d: d.drop(ACCELERATORS, "l2_bytes", "l2_speed")),
+    "l2": ("passes whose bytes lie in the L2 cache", no_l2),
     "ring-tie": ("kernels and messages that start at once: kernels first instead", messages_wait),
     "channels": ("two channels of a collective between nodes", no_channels),
     "few-peers": ("two knots of an all-to-all: one instead", one_knot),
