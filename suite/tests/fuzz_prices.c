@@ -1,6 +1,6 @@
 /* Fuzz target of the reader of price files. Run by ci/fuzz.sh. Beyond not crashing: what is refused says why and leaves
  * the book empty; what is accepted prices a machine, or says why not, on any day. */
-#include "suite/procure/price.h"
+#include "suite/prices/price.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Fuzz target of the readers of sites and of tables of power. Run by ci/fuzz.sh. Beyond not crashing: what is refused
  * says why, and what is accepted gives finite costs and watts. */
-#include "suite/procure/ownership.h"
+#include "suite/prices/ownership.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Fuzz target of the import of SkyPilot's catalogues. Run by ci/fuzz.sh. Beyond not crashing: what is refused says why,
  * and what comes out is a price file that its own reader takes. */
-#include "suite/procure/book.h"
-#include "suite/procure/skypilot.h"
+#include "suite/prices/book.h"
+#include "suite/prices/skypilot.h"
 
 #include <stdlib.h>
 #include <string.h>

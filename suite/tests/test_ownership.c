@@ -1,7 +1,7 @@
 /* Owning a machine: closed forms, what a site file may say, and the hours from which it is cheaper than a rented one. */
 #include "base/tests/test.h"
 
-#include "suite/procure/ownership.h"
+#include "suite/prices/ownership.h"
 
 /* ---- sites --------------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* Watts: the table of accelerators, three scopes, and the fit that the table's values come from. */
 #include "base/tests/test.h"
 
-#include "suite/procure/power.h"
-#include "suite/procure/power_fit.h"
+#include "suite/prices/power.h"
+#include "suite/prices/power_fit.h"
 
 #define TABLE(fitted, more)                                                                                            \
     "{\"schema\":\"ditbench.power/1\",\"name\":\"t\",\n\"fitted\":[" fitted "],\n"                                     \

@@ -3,7 +3,7 @@
 
 #include "base/json_writer.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/procure/price.h"
+#include "suite/prices/price.h"
 
 /* ---- a book in memory --------------------------------------------------------------------------------------------- */
 

@@ -92,7 +92,7 @@ ok "the table of watts is in the document" member '[p["evidence"] for p in d["po
 
 # Watts of two scopes are two types: the compiler refuses what a reader might overlook.
 compiles() {
-    printf '#include "suite/procure/power.h"\nsuite_site_watts site(suite_%s_watts w);\nsuite_site_watts site(suite_%s_watts w) { return suite_power_site(w, 1.2); }\n' "$1" "$1" |
+    printf '#include "suite/prices/power.h"\nsuite_site_watts site(suite_%s_watts w);\nsuite_site_watts site(suite_%s_watts w) { return suite_power_site(w, 1.2); }\n' "$1" "$1" |
         cc -std=c11 -Wall -Werror -fsyntax-only -I"$source_dir" -x c -
 }
 ok "watts of a server become those of a site" compiles server

@@ -8,7 +8,7 @@
 #include "reports/figures/figure.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/procure/quote.h"
+#include "suite/prices/quote.h"
 #include "suite/workload/programs/program.h"
 
 #include <regex.h>

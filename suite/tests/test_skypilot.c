@@ -1,9 +1,9 @@
 /* Catalogues of SkyPilot: each trap of real ones in a few lines of its own, and text that is no catalogue. */
 #include "base/tests/test.h"
 
-#include "suite/procure/book.h"
-#include "suite/procure/csv.h"
-#include "suite/procure/skypilot.h"
+#include "suite/prices/book.h"
+#include "suite/prices/csv.h"
+#include "suite/prices/skypilot.h"
 
 #define HEADER                                                                                                         \
     "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,Region,GpuInfo,SpotPrice,AvailabilityZone\n"

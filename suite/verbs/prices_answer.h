@@ -5,7 +5,7 @@
 #define DIT_SUITE_VERBS_PRICES_ANSWER_H
 
 #include "base/json_writer.h"
-#include "suite/procure/price.h"
+#include "suite/prices/price.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/terminal.h"
-#include "suite/procure/book.h"
-#include "suite/procure/skypilot.h"
+#include "suite/prices/book.h"
+#include "suite/prices/skypilot.h"
 #include "suite/text.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 
 #include "suite/console/table.h"
 #include "suite/platform/cluster.h"
-#include "suite/procure/ownership.h"
-#include "suite/procure/power_fit.h"
+#include "suite/prices/ownership.h"
+#include "suite/prices/power_fit.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
  * It has one currency. Each row names one of its file's sources, and each source has a day or a range of days. A file
  * comes from outside: a mistake in it is an error with its place, never a crash.
  */
-#ifndef DIT_SUITE_PROCURE_BOOK_H
-#define DIT_SUITE_PROCURE_BOOK_H
+#ifndef DIT_SUITE_PRICES_BOOK_H
+#define DIT_SUITE_PRICES_BOOK_H
 
 #include "base/hash.h"
-#include "suite/procure/quote.h"
+#include "suite/prices/quote.h"
 
 /* What a machine, or an accelerator alone, was sold for, or is estimated to sell for. */
 typedef struct {

@@ -3,11 +3,11 @@
  * A price without a source, a day (or a range of days), a kind, a number of devices or a currency is refused. What is in
  * doubt says so.
  */
-#ifndef DIT_SUITE_PROCURE_QUOTE_H
-#define DIT_SUITE_PROCURE_QUOTE_H
+#ifndef DIT_SUITE_PRICES_QUOTE_H
+#define DIT_SUITE_PRICES_QUOTE_H
 
 #include "base/json.h"
-#include "suite/procure/age.h"
+#include "suite/prices/age.h"
 
 /* Ways to pay: name in files, whether a rank may rest on it unless it is asked for by name. Kinds are never mixed. */
 #define SUITE_PRICE_KIND_LIST(X)                                                                                       \

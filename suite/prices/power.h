@@ -8,10 +8,10 @@
  * An accelerator draws idle_w + slope_w x busy. Its busy share is its rate over the best rate of that model on one
  * device. A power limit sizes the supply and is not what is drawn.
  */
-#ifndef DIT_SUITE_PROCURE_POWER_H
-#define DIT_SUITE_PROCURE_POWER_H
+#ifndef DIT_SUITE_PRICES_POWER_H
+#define DIT_SUITE_PRICES_POWER_H
 
-#include "suite/procure/fact.h"
+#include "suite/prices/fact.h"
 
 typedef struct {
     double w;

@@ -1,6 +1,6 @@
-#include "suite/procure/fact.h"
+#include "suite/prices/fact.h"
 
-#include "suite/procure/age.h"
+#include "suite/prices/age.h"
 
 #include <string.h>
 

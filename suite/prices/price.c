@@ -1,4 +1,4 @@
-#include "suite/procure/price.h"
+#include "suite/prices/price.h"
 
 #include "base/stats.h"
 #include "suite/catalogue/catalogue.h"

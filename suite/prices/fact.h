@@ -1,8 +1,8 @@
 /* Fact: a number of a data file with where it comes from: {"value", "source" and "date"}, or {"value", "assumed"} with
  * the reason. What is assumed is printed as assumed wherever it is used.
  */
-#ifndef DIT_SUITE_PROCURE_FACT_H
-#define DIT_SUITE_PROCURE_FACT_H
+#ifndef DIT_SUITE_PRICES_FACT_H
+#define DIT_SUITE_PRICES_FACT_H
 
 #include "base/json.h"
 

@@ -7,12 +7,12 @@
  *
  * Load enters once: through the images an hour and the watts that a caller brings. There is no other utilisation.
  */
-#ifndef DIT_SUITE_PROCURE_OWNERSHIP_H
-#define DIT_SUITE_PROCURE_OWNERSHIP_H
+#ifndef DIT_SUITE_PRICES_OWNERSHIP_H
+#define DIT_SUITE_PRICES_OWNERSHIP_H
 
-#include "suite/procure/power.h"
-#include "suite/procure/price.h"
-#include "suite/procure/site.h"
+#include "suite/prices/power.h"
+#include "suite/prices/price.h"
+#include "suite/prices/site.h"
 
 /* What a machine is bought for, and how that is known. */
 typedef struct {

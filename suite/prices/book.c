@@ -1,10 +1,10 @@
-#include "suite/procure/book.h"
+#include "suite/prices/book.h"
 
 #include "base/file.h"
 #include "base/list.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/procure/fact.h"
+#include "suite/prices/fact.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SkyPilot names: what the names of a catalogue stand for: a file that whoever imports it writes. */
-#ifndef DIT_SUITE_PROCURE_SKYPILOT_NAMES_H
-#define DIT_SUITE_PROCURE_SKYPILOT_NAMES_H
+#ifndef DIT_SUITE_PRICES_SKYPILOT_NAMES_H
+#define DIT_SUITE_PRICES_SKYPILOT_NAMES_H
 
 #include "base/json.h"
 

@@ -1,8 +1,8 @@
 /* CSV: reads comma-separated text as RFC 4180 has it: fields may be quoted, and a quoted field may hold commas, quotes
  * (written twice) and line ends. The text comes from outside and may be anything.
  */
-#ifndef DIT_SUITE_PROCURE_CSV_H
-#define DIT_SUITE_PROCURE_CSV_H
+#ifndef DIT_SUITE_PRICES_CSV_H
+#define DIT_SUITE_PRICES_CSV_H
 
 #include "base/status.h"
 

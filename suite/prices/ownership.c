@@ -1,4 +1,4 @@
-#include "suite/procure/ownership.h"
+#include "suite/prices/ownership.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * A day is a number of days since 1970-01-01 in the Gregorian calendar. A price is of one day, or of an unknown day of a
  * range; then it counts as old as the range's first day makes it.
  */
-#ifndef DIT_SUITE_PROCURE_AGE_H
-#define DIT_SUITE_PROCURE_AGE_H
+#ifndef DIT_SUITE_PRICES_AGE_H
+#define DIT_SUITE_PRICES_AGE_H
 
 #include "base/status.h"
 

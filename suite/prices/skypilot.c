@@ -1,8 +1,8 @@
-#include "suite/procure/skypilot.h"
+#include "suite/prices/skypilot.h"
 
 #include "base/list.h"
-#include "suite/procure/csv.h"
-#include "suite/procure/skypilot_names.h"
+#include "suite/prices/csv.h"
+#include "suite/prices/skypilot_names.h"
 #include "suite/text.h"
 
 #include <math.h>

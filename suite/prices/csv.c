@@ -1,4 +1,4 @@
-#include "suite/procure/csv.h"
+#include "suite/prices/csv.h"
 
 #include <stdlib.h>
 #include <string.h>

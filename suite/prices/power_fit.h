@@ -1,8 +1,8 @@
 /* Power fit: fits idle and slope of accelerators on published runs that tell both time and mean power, and says how
  * wrong the fit is of models that it has not seen.
  */
-#ifndef DIT_SUITE_PROCURE_POWER_FIT_H
-#define DIT_SUITE_PROCURE_POWER_FIT_H
+#ifndef DIT_SUITE_PRICES_POWER_FIT_H
+#define DIT_SUITE_PRICES_POWER_FIT_H
 
 #include "base/status.h"
 

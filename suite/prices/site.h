@@ -4,10 +4,10 @@
  * and a day, or is assumed with a reason. Values that a file leaves out are those of workloads/sites/default.json, and
  * are told as defaults.
  */
-#ifndef DIT_SUITE_PROCURE_SITE_H
-#define DIT_SUITE_PROCURE_SITE_H
+#ifndef DIT_SUITE_PRICES_SITE_H
+#define DIT_SUITE_PRICES_SITE_H
 
-#include "suite/procure/fact.h"
+#include "suite/prices/fact.h"
 
 /* constant, name in files, least, most, unit */
 #define SUITE_SITE_VALUE_LIST(X)                                                                                       \

@@ -4,8 +4,8 @@
  * (workloads/schema/price_names.schema.json) says what the catalogue's names stand for; where the row does not decide,
  * the quote is in doubt. A line, or its spot price, that is no price is refused, with the reason.
  */
-#ifndef DIT_SUITE_PROCURE_SKYPILOT_H
-#define DIT_SUITE_PROCURE_SKYPILOT_H
+#ifndef DIT_SUITE_PRICES_SKYPILOT_H
+#define DIT_SUITE_PRICES_SKYPILOT_H
 
 #include "base/json_writer.h"
 

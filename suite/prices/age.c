@@ -1,4 +1,4 @@
-#include "suite/procure/age.h"
+#include "suite/prices/age.h"
 
 #include "base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "suite/procure/power_fit.h"
+#include "suite/prices/power_fit.h"
 
 #include "base/stats.h"
 #include "suite/platform/cluster.h"

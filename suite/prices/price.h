@@ -3,11 +3,11 @@
  * A machine is priced by quotes for that many devices in one instance: eight times the price of one card is not the
  * price of a machine whose devices are linked. Kinds are never mixed. What is missing stays missing, with the reason.
  */
-#ifndef DIT_SUITE_PROCURE_PRICE_H
-#define DIT_SUITE_PROCURE_PRICE_H
+#ifndef DIT_SUITE_PRICES_PRICE_H
+#define DIT_SUITE_PRICES_PRICE_H
 
 #include "base/parallel.h"
-#include "suite/procure/book.h"
+#include "suite/prices/book.h"
 
 /* What of a platform decides which quotes buy it. */
 typedef struct {

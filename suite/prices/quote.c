@@ -1,4 +1,4 @@
-#include "suite/procure/quote.h"
+#include "suite/prices/quote.h"
 
 #include "base/words.h"
 #include "suite/catalogue/provenance.h"

@@ -1,8 +1,8 @@
-#include "suite/procure/skypilot_names.h"
+#include "suite/prices/skypilot_names.h"
 
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/procure/fact.h"
+#include "suite/prices/fact.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "suite/procure/power.h"
+#include "suite/prices/power.h"
 
 #include "base/file.h"
 #include "suite/catalogue/catalogue.h"

@@ -1,4 +1,4 @@
-#include "suite/procure/site.h"
+#include "suite/prices/site.h"
 
 #include "base/file.h"
 #include "base/words.h"
