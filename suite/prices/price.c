@@ -4,6 +4,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/platform/cluster.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,22 @@ dit_status suite_price_machine_load(const char *platform, suite_price_machine *o
     }
     suite_cluster_release(&cluster);
     return st;
+}
+
+dit_status suite_priced_machine_read(const char *word, suite_priced_machine *out)
+{
+    const char *at = strchr(word, '@');
+    char name[64], *end;
+    snprintf(name, sizeof name, "%.*s", at ? (int)(at - word) : (int)strlen(word), word);
+    DIT_TRY(suite_price_machine_load(name, &out->machine));
+    out->devices = out->machine.nodes * out->machine.node_devices;
+    if (!at) return DIT_OK;
+    errno = 0;
+    long devices = strtol(at + 1, &end, 10);
+    out->devices = devices > 0 && devices <= out->devices ? (int)devices : 0;
+    if (errno == 0 && end != at + 1 && *end == '\0' && out->devices > 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_USAGE, "\"%s\": behind the @ stands a number of devices, at most %d", word,
+                    out->machine.nodes * out->machine.node_devices);
 }
 
 /* ---- which quotes would do ---------------------------------------------------------------------------------------- */

@@ -20,6 +20,16 @@ typedef struct {
  * that declares no cluster of accelerators. */
 dit_status suite_price_machine_load(const char *platform, suite_price_machine *out);
 
+/* A machine that is asked about: all of a platform, or a part of it. */
+typedef struct {
+    suite_price_machine machine;
+    int devices;
+} suite_priced_machine;
+
+/* Reads "8xh100-sxm", all of its devices, or "8xh100-sxm@4", four of them. Errors: DIT_ERR_USAGE for a number that the
+ * platform does not have; those of suite_price_machine_load. */
+dit_status suite_priced_machine_read(const char *word, suite_priced_machine *out);
+
 /* Which quotes are asked for. Zeroed: list prices on 1970-01-01 in no currency; set day, kind and currency. */
 typedef struct {
     int64_t day;

@@ -87,6 +87,7 @@ says 2 error verify nothing
 says 0 explain explain --model flux.1-schnell --gpus 2
 says 2 error explain --model nothing
 says 2 error search
+says 2 error procure
 says 0 simulate-list simulate --points "$source_dir/results/published/paper_numbers.json" --list
 says 2 error simulate
 says 0 prices prices --date 2026-11-23

@@ -9,12 +9,6 @@
 
 #include <stdio.h>
 
-/* A machine that is asked about: all of a platform, or a part of it. */
-typedef struct {
-    suite_price_machine machine;
-    int devices;
-} suite_priced_machine;
-
 typedef struct {
     const suite_price_book *book;
     suite_price_terms terms;

@@ -1,16 +1,13 @@
 /* ditbench prices: what stands in the price files, how old it is, and what a machine costs by it. */
-#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
-#include "suite/platform/platform.h"
+#include "suite/verbs/price_options.h"
 #include "suite/verbs/prices_answer.h"
-#include "suite/text.h"
 #include "suite/verbs/prices_import.h"
 #include "suite/verbs/prices_own.h"
 #include "suite/verbs/verbs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,13 +38,14 @@ static const char examples[] =
     "ditbench prices --import skypilot vms.csv --map names.json --date 2026-11-23 --commit 0082b04 "
     "--output mine.json";
 
+enum { PRICES_OPTIONS = 8 }; /* of this verb alone, and the end */
+
 typedef struct {
     suite_cli cli;
-    suite_strings files;
-    const char *date, *kind, *region, *currency;
+    price_options given;
     prices_import_request import;
     prices_own_request own;
-    bool check, old_prices, doubtful, per_device;
+    bool check;
     suite_price_book book;
     suite_price_answer answer;
 } prices_call;
@@ -58,43 +56,7 @@ static dit_status read_terms(prices_call *call)
 {
     if (!(call->own.busy >= 0 && call->own.busy <= 1))
         return DIT_FAIL(DIT_ERR_USAGE, "--busy %g is outside 0 to 1", call->own.busy);
-    suite_price_terms *terms = &call->answer.terms;
-    int kind = call->kind ? dit_words_find(suite_price_kind_names(), call->kind) : SUITE_PRICE_ON_DEMAND;
-    *terms = (suite_price_terms){.day = suite_day_today(),
-                                 .currency = call->currency ? call->currency : "USD",
-                                 .region = call->region,
-                                 .per_device = call->per_device,
-                                 .old_prices = call->old_prices,
-                                 .doubtful = call->doubtful};
-    if (kind < 0) return dit_fail_word(DIT_ERR_USAGE, "kind", call->kind, suite_price_kind_names());
-    terms->kind = (suite_price_kind)kind;
-    if (!call->date || suite_day_read(call->date, &terms->day)) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--date \"%s\" is not a day of 1990 to 2199", call->date),
-                          "write it as 2026-08-28");
-}
-
-static dit_status read_book(prices_call *call)
-{
-    if (call->files.count == 0) return suite_price_book_load(&call->book);
-    for (int i = 0; i < call->files.count; i++) DIT_TRY(suite_price_book_read(&call->book, call->files.items[i]));
-    return DIT_OK;
-}
-
-/* "8xh100-sxm", or "8xh100-sxm@4" for four of its devices. */
-static dit_status read_machine(const char *word, suite_priced_machine *out)
-{
-    const char *at = strchr(word, '@');
-    char name[64], *end;
-    snprintf(name, sizeof name, "%.*s", at ? (int)(at - word) : (int)strlen(word), word);
-    DIT_TRY(suite_price_machine_load(name, &out->machine));
-    out->devices = out->machine.nodes * out->machine.node_devices;
-    if (!at) return DIT_OK;
-    errno = 0;
-    long devices = strtol(at + 1, &end, 10);
-    out->devices = devices > 0 && devices <= out->devices ? (int)devices : 0;
-    if (errno == 0 && end != at + 1 && *end == '\0' && out->devices > 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_USAGE, "\"%s\": behind the @ stands a number of devices, at most %d", word,
-                    out->machine.nodes * out->machine.node_devices);
+    return price_options_terms(&call->given, &call->answer.terms);
 }
 
 /* Every platform of accelerators that the catalogue simulates. */
@@ -109,7 +71,7 @@ static dit_status take_all(prices_call *call)
     if (!call->answer.machines) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
     for (int i = 0; st == DIT_OK && i < count; i++) {
         suite_priced_machine one;
-        if (read_machine(names[i], &one) == DIT_OK)
+        if (suite_priced_machine_read(names[i], &one) == DIT_OK)
             call->answer.machines[call->answer.machine_count++] = one;
         else if (dit_error_last()->status != DIT_ERR_UNSUPPORTED)
             st = dit_error_last()->status;
@@ -126,7 +88,7 @@ static dit_status read_machines(prices_call *call)
     answer->machines = calloc((size_t)call->cli.operand_count, sizeof *answer->machines);
     if (!answer->machines) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
     for (int i = 0; i < call->cli.operand_count; i++)
-        DIT_TRY(read_machine(call->cli.operands[i], &answer->machines[answer->machine_count++]));
+        DIT_TRY(suite_priced_machine_read(call->cli.operands[i], &answer->machines[answer->machine_count++]));
     return DIT_OK;
 }
 
@@ -171,21 +133,10 @@ static int answer(prices_call *call)
 int suite_verb_prices(int argc, char **argv)
 {
     prices_call call = {.own = {.busy = 1}};
-    const suite_option options[] = {
-        {"date", 0, SUITE_OPTION_STRING, "DAY", "the day that ages count to (today)", &call.date, 0, 0},
-        {"kind", 0, SUITE_OPTION_STRING, "KIND", "the kind of price that machines are ranked by (on-demand)",
-         &call.kind, 0, 0},
-        {"region", 0, SUITE_OPTION_STRING, "REGION", "quotes of this region only", &call.region, 0, 0},
-        {"currency", 0, SUITE_OPTION_STRING, "CODE", "show machines in this currency, by dated rates (USD)",
-         &call.currency, 0, 0},
-        {"per-device", 0, SUITE_OPTION_FLAG, NULL, "where no instance has so many devices, multiply the price of one",
-         &call.per_device, 0, 0},
-        {"old-prices", 0, SUITE_OPTION_FLAG, NULL, "old quotes count, too", &call.old_prices, 0, 0},
-        {"doubtful", 0, SUITE_OPTION_FLAG, NULL, "quotes in doubt count, too", &call.doubtful, 0, 0},
+    suite_option options[PRICE_OPTIONS + PRICES_OPTIONS] = {{0}};
+    const suite_option own[PRICES_OPTIONS] = {
         {"check", 0, SUITE_OPTION_FLAG, NULL, "name machines whose rank would rest on old quotes; exit 1", &call.check,
          0, 0},
-        {"prices", 0, SUITE_OPTION_STRINGS, "FILE", "read this price file in place of workloads/prices; repeatable",
-         &call.files, 0, 0},
         {"own", 0, SUITE_OPTION_STRING, "SITE", "what owning the machines costs: a name of workloads/sites, or a file",
          &call.own.site, 0, 0},
         {"busy", 0, SUITE_OPTION_NUMBER, "SHARE", "of the best rate, at which own machines work (1)", &call.own.busy, 0,
@@ -196,12 +147,14 @@ int suite_verb_prices(int argc, char **argv)
          0, 0},
         {"map", 0, SUITE_OPTION_STRING, "FILE", "what the names of the catalogue stand for", &call.import.map, 0, 0},
         {"commit", 0, SUITE_OPTION_STRING, "COMMIT", "the commit of the catalogue", &call.import.commit, 0, 0},
-        {0}};
+    };
+    price_options_fill(&call.given, options);
+    memcpy(options + PRICE_OPTIONS, own, sizeof own);
     const suite_cli_spec spec = {"prices", "[PLATFORM[@DEVICES]...]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     if (call.import.format) {
-        call.import.date = call.date;
+        call.import.date = call.given.date;
         call.import.file = call.cli.operand_count == 1 ? call.cli.operands[0] : NULL;
         code = prices_import(&call.cli, &call.import);
         suite_cli_release(&call.cli);
@@ -209,7 +162,7 @@ int suite_verb_prices(int argc, char **argv)
     }
     call.answer.book = &call.book;
     dit_status st = read_terms(&call);
-    if (st == DIT_OK) st = read_book(&call);
+    if (st == DIT_OK) st = price_options_book(&call.given, &call.book);
     if (st == DIT_OK) st = read_machines(&call);
     if (st == DIT_OK) st = suite_catalogue_names("accelerators", &call.answer.accelerators);
     code = st == DIT_OK ? answer(&call) : suite_cli_fail(&call.cli, st);

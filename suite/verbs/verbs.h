@@ -29,6 +29,7 @@
     X(plan, "show the order of runs, messages and memory before running")                                              \
     X(explain, "show every mesh for a model and a number of devices: bytes, memory, or why not")                       \
     X(search, "find the best mesh on a simulated machine, and what excludes each other one")                           \
+    X(procure, "find the machine to buy or rent: time, money and watts, with intervals")                               \
     X(simulate, "simulate published numbers as cases, and show how near the simulation comes")                         \
     X(calibrate, "fit the cost model's parameters to published or measured times")                                     \
     X(prices, "show price files: how old each quote is, and what a machine costs by them")                             \

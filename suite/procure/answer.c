@@ -1,0 +1,239 @@
+#include "suite/procure/answer.h"
+
+#include <string.h>
+
+static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const suite_ranged *ranged)
+{
+    if (ranged->value <= 0) return;
+    cJSON *one = dit_json_put_object(w, parent, key);
+    dit_json_put_number(w, one, "value", ranged->value);
+    if (ranged->least <= 0) return;
+    dit_json_put_number(w, one, "lo", ranged->least);
+    dit_json_put_number(w, one, "hi", ranged->most);
+}
+
+static void put_absent(dit_json_writer *w, cJSON *row, const char *what, const char *reason)
+{
+    cJSON *absent = cJSON_GetObjectItemCaseSensitive(row, "absent");
+    if (!absent) absent = dit_json_put_object(w, row, "absent");
+    dit_json_put_string(w, absent, what, reason);
+}
+
+/* ---- question ------------------------------------------------------------------------------------------------------ */
+
+static void put_question(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
+{
+    cJSON *question = dit_json_put_object(w, document, "question");
+    const suite_search_request *search = &request->search;
+    char day[SUITE_DAY_TEXT];
+    suite_day_write(request->terms.day, day);
+    dit_json_put_string(w, question, "model", search->model);
+    dit_json_put_string(w, question, "profile", search->profile);
+    dit_json_put_string(w, question, "scenario", suite_scenario_names()[request->scenario]);
+    dit_json_put_string(w, question, "goal", suite_procure_goal_names()[request->goal]);
+    dit_json_put_string(w, question, "scope", search->scope ? search->scope : "pipeline");
+    if (request->slo.seconds > 0) dit_json_put_number(w, question, "slo_s", request->slo.seconds);
+    if (request->slo.times > 0) dit_json_put_number(w, question, "slo_times_alone", request->slo.times);
+    dit_json_put_number(w, question, "level", request->forecaster->level);
+    dit_json_put_bool(w, question, "extrapolate", request->forecaster->extrapolate);
+    cJSON *terms = dit_json_put_object(w, question, "prices");
+    dit_json_put_string(w, terms, "date", day);
+    dit_json_put_string(w, terms, "kind", suite_price_kind_names()[request->terms.kind]);
+    dit_json_put_string(w, terms, "currency", request->terms.currency);
+    if (request->terms.region) dit_json_put_string(w, terms, "region", request->terms.region);
+    dit_json_put_bool(w, terms, "per_device", request->terms.per_device);
+    dit_json_put_bool(w, terms, "old_prices", request->terms.old_prices);
+    dit_json_put_bool(w, terms, "doubtful", request->terms.doubtful);
+}
+
+/* What the model's defaults came to: the run of the first case. */
+static void put_run(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    for (int i = 0; i < procured->count; i++) {
+        if (!procured->splits[i].chosen) continue;
+        const cJSON *run = dit_json_member(procured->splits[i].chosen->kase->document, "run");
+        dit_json_put_item(w, document, "run", cJSON_Duplicate(run, true));
+        return;
+    }
+}
+
+/* ---- a split ------------------------------------------------------------------------------------------------------- */
+
+static void put_service(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    const suite_forecast *service = &split->service;
+    char class[96];
+    cJSON *one = dit_json_put_object(w, row, "service_s");
+    dit_json_put_number(w, one, "value", service->seconds);
+    dit_json_put_string(w, one, "evidence", "simulated");
+    dit_json_put_string(w, one, "case_id", split->chosen->kase->case_id);
+    if (!service->has_interval) {
+        put_absent(w, row, "interval", service->why);
+        return;
+    }
+    const suite_interval *interval = &service->interval;
+    suite_error_class_text(&service->sample->of, class, sizeof class);
+    dit_json_put_number(w, one, "lo", service->low);
+    dit_json_put_number(w, one, "hi", service->high);
+    dit_json_put_number(w, one, "level", interval->level);
+    dit_json_put_string(w, one, "class", class);
+    dit_json_put_int(w, one, "points", interval->points);
+    dit_json_put_int(w, one, "groups", interval->groups);
+    dit_json_put_bool(w, one, "extrapolated", interval->extrapolated);
+    if (interval->extrapolated) dit_json_put_string(w, one, "why", interval->why);
+}
+
+static void put_cost(dit_json_writer *w, cJSON *row, const suite_procure_request *request, const suite_split *split)
+{
+    const suite_price *price = &split->price;
+    if (price->absence != SUITE_PRICE_THERE) {
+        put_absent(w, row, "cost", price->reason);
+        return;
+    }
+    char oldest[SUITE_DAY_TEXT], newest[SUITE_DAY_TEXT];
+    cJSON *cost = dit_json_put_object(w, row, "cost");
+    suite_day_write(price->oldest, oldest);
+    suite_day_write(price->newest, newest);
+    dit_json_put_number(w, cost, "per_hour", price->median);
+    dit_json_put_number(w, cost, "least", price->least);
+    dit_json_put_number(w, cost, "most", price->most);
+    dit_json_put_string(w, cost, "currency", price->currency);
+    dit_json_put_string(w, cost, "kind", suite_price_kind_names()[request->terms.kind]);
+    dit_json_put_bool(w, cost, "derived", price->derived);
+    dit_json_put_string(w, cost, "oldest", oldest);
+    dit_json_put_string(w, cost, "newest", newest);
+    cJSON *quotes = dit_json_put_array(w, cost, "quotes");
+    for (int i = 0; i < price->use_count; i++) {
+        const suite_price_quote *quote = &request->book->quotes[price->uses[i].quote];
+        cJSON *one = dit_json_put_object(w, quotes, NULL);
+        dit_json_put_string(w, one, "provider", quote->provider);
+        dit_json_put_string(w, one, "instance", quote->instance);
+        dit_json_put_string(w, one, "region", quote->region);
+        dit_json_put_number(w, one, "per_hour", price->uses[i].per_hour);
+        dit_json_put_int(w, one, "age_days", price->uses[i].age_days);
+    }
+    put_ranged(w, cost, "per_1000", &split->per_1000);
+}
+
+static void put_power(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    if (!split->has_power) {
+        put_absent(w, row, "power", "neither a fit nor a power limit of the accelerator is known");
+        return;
+    }
+    cJSON *power = dit_json_put_object(w, row, "power");
+    dit_json_put_number(w, power, "device_w", split->power.device.w);
+    dit_json_put_number(w, power, "server_w", split->power.server.w);
+    dit_json_put_string(w, power, "evidence", split->power.model.fitted ? "published" : "assumed");
+    dit_json_put_number(w, power, "error", split->power.model.error);
+    dit_json_put_number(w, power, "images_per_kwh", split->images_per_kwh);
+}
+
+static void put_rank(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    if (!split->ranked) return;
+    cJSON *rank = dit_json_put_object(w, row, "rank");
+    dit_json_put_int(w, rank, "lo", split->rank.low);
+    dit_json_put_int(w, rank, "hi", split->rank.high);
+    dit_json_put_number(w, rank, "p_first", split->rank.p_leads);
+    dit_json_put_bool(w, rank, "leads", split->rank.leads);
+}
+
+static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_request *request, const suite_split *split)
+{
+    const suite_priced_machine *machine = &request->machines[split->machine].priced;
+    cJSON *row = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, row, "platform", machine->machine.name);
+    dit_json_put_string(w, row, "accelerator", machine->machine.accelerator);
+    dit_json_put_int(w, row, "devices", split->devices);
+    if (!split->chosen) {
+        put_absent(w, row, "service_s", split->reason);
+        return;
+    }
+    dit_json_put_string(w, row, "mesh", split->chosen->mesh);
+    dit_json_put_int(w, row, "replicas", split->replicas);
+    dit_json_put_string(w, row, "profile", request->search.profile);
+    dit_json_put_bool(w, row, "exact", split->chosen->exact);
+    dit_json_put_int(w, row, "memory_bytes", split->chosen->bounds.memory_bytes);
+    put_service(w, row, split);
+    if (split->verdict != SUITE_SLO_NONE) {
+        cJSON *slo = dit_json_put_object(w, row, "slo");
+        dit_json_put_number(w, slo, "bound_s", split->slo_s);
+        dit_json_put_string(w, slo, "verdict", suite_slo_verdict_name(split->verdict));
+        if (split->verdict != SUITE_SLO_UNSURE) dit_json_put_number(w, slo, "p_within", split->p_within);
+        dit_json_put_bool(w, slo, "least_devices", split->least);
+    }
+    put_ranged(w, row, "images_per_hour", &split->images_per_hour);
+    put_cost(w, row, request, split);
+    put_power(w, row, split);
+    put_rank(w, row, split);
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------------------------ */
+
+static void put_pairs(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    cJSON *list = dit_json_put_array(w, document, "pairs");
+    for (int i = 0; procured->licensed && i < procured->pair_count; i++) {
+        const suite_pair *pair = &procured->pairs[i];
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        dit_json_put_int(w, row, "a", pair->a);
+        dit_json_put_int(w, row, "b", pair->b);
+        dit_json_put_number(w, row, "p_a_better", pair->p_first);
+        dit_json_put_string(w, row, "verdict", suite_pair_verdict_name(pair->verdict));
+    }
+}
+
+static void put_licence(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    static const char *const kinds[] = {"left_out", "fitted"};
+    cJSON *checked = dit_json_put_object(w, document, "checked");
+    dit_json_put_bool(w, checked, "verdicts", procured->licensed);
+    for (int i = 0; i < 2; i++) {
+        const suite_coverage *coverage = &procured->licence.coverage[i];
+        const suite_pair_calls *calls = &procured->licence.calls[i];
+        cJSON *one = dit_json_put_object(w, checked, kinds[i]);
+        dit_json_put_int(w, one, "points", coverage->points);
+        dit_json_put_int(w, one, "groups", coverage->groups);
+        dit_json_put_number(w, one, "covered_groups", coverage->by_group);
+        dit_json_put_number(w, one, "covered_points", coverage->by_point);
+        dit_json_put_number(w, one, "promised", coverage->mean_level);
+        dit_json_put_int(w, one, "verdicts", calls->called);
+        dit_json_put_int(w, one, "right", calls->right);
+        dit_json_put_number(w, one, "right_at_least", calls->bound_by_pair);
+        dit_json_put_bool(w, one, "allowed", procured->licence.allowed[i]);
+        if (!procured->licence.allowed[i]) dit_json_put_string(w, one, "why", procured->licence.why[i]);
+    }
+}
+
+static void put_prices(dit_json_writer *w, cJSON *document, const suite_price_book *book)
+{
+    cJSON *list = dit_json_put_array(w, document, "prices");
+    for (int i = 0; i < book->file_count; i++) {
+        char oldest[SUITE_DAY_TEXT], newest[SUITE_DAY_TEXT];
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        suite_day_write(book->files[i].oldest, oldest);
+        suite_day_write(book->files[i].newest, newest);
+        dit_json_put_string(w, row, "file", book->files[i].name);
+        dit_json_put_string(w, row, "sha", book->files[i].sha);
+        if (!book->files[i].quotes) continue;
+        dit_json_put_string(w, row, "oldest", oldest);
+        dit_json_put_string(w, row, "newest", newest);
+    }
+}
+
+void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request,
+                        const suite_procured *procured)
+{
+    put_question(w, document, request);
+    put_run(w, document, procured);
+    cJSON *list = dit_json_put_array(w, document, "splits");
+    for (int i = 0; i < procured->count; i++) put_split(w, list, request, &procured->splits[i]);
+    put_pairs(w, document, procured);
+    put_licence(w, document, procured);
+    put_prices(w, document, request->book);
+    cJSON *meshes = dit_json_put_object(w, document, "meshes");
+    dit_json_put_int(w, meshes, "simulated", procured->simulated);
+    dit_json_put_int(w, meshes, "kept", procured->kept);
+    dit_json_put_int(w, meshes, "excluded_by_bound", procured->bounded);
+}

@@ -1,0 +1,282 @@
+#include "suite/procure/procure.h"
+
+#include "base/list.h"
+#include "suite/platform/cluster.h"
+#include "suite/platform/platform.h"
+#include "suite/procure/contest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double GIB = 1024.0 * 1024 * 1024;
+
+/* ---- the best mesh for each number of devices ---------------------------------------------------------------------- */
+
+static bool is_asked(const suite_procure_machine *machine, int devices)
+{
+    return machine->only ? devices == machine->priced.devices : (devices & (devices - 1)) == 0;
+}
+
+static int largest_size(const suite_procure_machine *machine)
+{
+    int devices = 1;
+    if (machine->only) return machine->priced.devices;
+    while (2 * devices <= machine->priced.devices) devices *= 2;
+    return devices;
+}
+
+static const suite_search_size *size_of(const suite_search *found, int ranks)
+{
+    for (int i = 0; i < found->size_count; i++)
+        if (found->sizes[i].ranks == ranks) return &found->sizes[i];
+    return NULL;
+}
+
+static const suite_search_candidate *winner_of(const suite_search *found, int ranks)
+{
+    const suite_search_size *size = size_of(found, ranks);
+    return size && size->winner >= 0 ? &found->candidates[size->winner] : NULL;
+}
+
+/* Seconds in which so many devices make an image, one request after the other on each replica; 0: they cannot. */
+static double offline_image_s(const suite_search_candidate *one, int devices, double images)
+{
+    int replicas = one->ranks > 0 ? devices / one->ranks : 0;
+    if (replicas < 1 || replicas * one->ranks != devices) return 0;
+    double rounds = ceil((double)SUITE_OFFLINE_REQUESTS / replicas);
+    return rounds * one->seconds / (SUITE_OFFLINE_REQUESTS * images);
+}
+
+static double images_of(const suite_procure_request *request)
+{
+    return request->search.num_images > 1 ? (double)request->search.num_images : 1;
+}
+
+static void choose(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    split->replicas = 1;
+    split->chosen = winner_of(found, split->devices);
+    if (request->scenario == SUITE_SCENARIO_SINGLE) return;
+    double best = INFINITY;
+    split->chosen = NULL;
+    for (int i = 0; i < found->size_count; i++) {
+        const suite_search_candidate *one = winner_of(found, found->sizes[i].ranks);
+        double image_s = one ? offline_image_s(one, split->devices, images_of(request)) : 0;
+        if (image_s <= 0 || image_s >= best) continue;
+        best = image_s;
+        split->chosen = one;
+        split->replicas = split->devices / one->ranks;
+    }
+}
+
+/* Why no mesh of so many ranks has a time: the least that memory lacks, else what failed, else no rule allows any. */
+static void explain_none(const suite_search *found, const suite_platform *platform, suite_split *split)
+{
+    const suite_search_candidate *least = NULL, *failed = NULL;
+    for (int i = 0; i < found->count; i++) {
+        const suite_search_candidate *one = &found->candidates[i];
+        if (one->ranks != split->devices) continue;
+        if (one->state == SUITE_FOUND_FAILED) failed = one;
+        if (one->state == SUITE_FOUND_MEMORY && (!least || one->bounds.memory_bytes < least->bounds.memory_bytes))
+            least = one;
+    }
+    if (least)
+        snprintf(split->reason, sizeof split->reason, "out of memory: %.1f of %.1f GiB (%s)",
+                 (double)least->bounds.memory_bytes / GIB, (double)platform->memory_bytes / GIB, least->mesh);
+    else if (failed)
+        snprintf(split->reason, sizeof split->reason, "%.299s", failed->reason);
+    else
+        snprintf(split->reason, sizeof split->reason, "no exact mesh of %d devices is legal", split->devices);
+}
+
+/* ---- what a split is worth ----------------------------------------------------------------------------------------- */
+
+static dit_status forecast(const suite_procure_request *request, suite_split *split)
+{
+    const suite_price_machine *machine = &request->machines[split->machine].priced.machine;
+    const suite_forecast_request asked = {.accelerator = machine->accelerator,
+                                          .profile = request->search.profile,
+                                          .parallel = &split->chosen->parallel,
+                                          .document = split->chosen->kase->document,
+                                          .devices = split->chosen->ranks,
+                                          .node_devices = machine->node_devices,
+                                          .seconds = split->chosen->seconds};
+    return suite_forecast_of(request->forecaster, &asked, &split->service);
+}
+
+static void judge(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    const suite_search_candidate *alone = winner_of(found, 1);
+    split->slo_s = request->slo.seconds;
+    if (request->slo.times > 0) split->slo_s = alone ? request->slo.times * alone->seconds : 0;
+    if (split->slo_s <= 0) return;
+    if (!split->service.has_interval) {
+        split->verdict = SUITE_SLO_UNSURE;
+        return;
+    }
+    split->p_within = suite_forecast_share_within(&split->service, split->slo_s);
+    if (split->service.high <= split->slo_s)
+        split->verdict = SUITE_SLO_MEETS;
+    else if (split->service.low > split->slo_s)
+        split->verdict = SUITE_SLO_MISSES;
+    else
+        split->verdict = split->p_within >= 0.5 ? SUITE_SLO_LIKELY : SUITE_SLO_UNLIKELY;
+}
+
+static void count_images(const suite_procure_request *request, suite_split *split)
+{
+    double image_s = request->scenario == SUITE_SCENARIO_OFFLINE
+                         ? offline_image_s(split->chosen, split->devices, images_of(request))
+                         : split->chosen->seconds / images_of(request);
+    double rate = 3600 / image_s;
+    split->images_per_hour = (suite_ranged){.value = rate};
+    if (!split->service.has_interval) return;
+    split->images_per_hour.least = rate * split->service.seconds / split->service.high;
+    split->images_per_hour.most = rate * split->service.seconds / split->service.low;
+}
+
+static dit_status put_price(const suite_procure_request *request, suite_split *split)
+{
+    const suite_price_machine *machine = &request->machines[split->machine].priced.machine;
+    dit_status st = suite_price_of(request->book, machine, split->devices, &request->terms, &split->price);
+    if (st == DIT_ERR_CONSTRAINT_PLATFORM) {
+        split->price.absence = SUITE_PRICE_NO_SIZE;
+        snprintf(split->price.reason, sizeof split->price.reason, "%.199s", dit_error_last()->message);
+        dit_error_clear();
+        return DIT_OK;
+    }
+    DIT_TRY(st);
+    if (split->price.absence != SUITE_PRICE_THERE) return DIT_OK;
+    DIT_TRY(suite_price_covers(&split->price, &split->chosen->parallel, split->replicas));
+    const suite_ranged *rate = &split->images_per_hour;
+    split->per_1000.value = 1000 * split->price.median / rate->value;
+    if (!split->service.has_interval) return DIT_OK;
+    split->per_1000.least = 1000 * split->price.least / rate->most;
+    split->per_1000.most = 1000 * split->price.most / rate->least;
+    return DIT_OK;
+}
+
+/* The least device-seconds of a request on this machine: what a busy share of one is. */
+static double least_device_s(const suite_search *found)
+{
+    double least = INFINITY;
+    for (int i = 0; i < found->size_count; i++) {
+        const suite_search_candidate *one = winner_of(found, found->sizes[i].ranks);
+        if (one) least = fmin(least, one->ranks * one->seconds);
+    }
+    return least;
+}
+
+static dit_status put_power(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    const suite_price_machine *machine = &request->machines[split->machine].priced.machine;
+    double busy = least_device_s(found) / (split->chosen->ranks * split->chosen->seconds);
+    dit_status st = suite_power_of(request->power, machine->accelerator, machine->limit_w, split->devices,
+                                   fmin(busy, 1), 1, &split->power);
+    if (st == DIT_ERR_NOT_FOUND) {
+        dit_error_clear();
+        return DIT_OK;
+    }
+    DIT_TRY(st);
+    split->has_power = true;
+    split->images_per_kwh = 1000 * split->images_per_hour.value / split->power.server.w;
+    return DIT_OK;
+}
+
+static dit_status fill_split(const suite_procure_request *request, const suite_search *found,
+                             const suite_platform *platform, suite_split *split)
+{
+    choose(request, found, split);
+    if (!split->chosen) {
+        explain_none(found, platform, split);
+        return DIT_OK;
+    }
+    DIT_TRY(forecast(request, split));
+    judge(request, found, split);
+    count_images(request, split);
+    DIT_TRY(put_price(request, split));
+    return put_power(request, found, split);
+}
+
+/* ---- a machine ----------------------------------------------------------------------------------------------------- */
+
+static void mark_least(suite_procured *out, int first)
+{
+    suite_split *least = NULL;
+    for (int i = first; i < out->count; i++) {
+        suite_split *one = &out->splits[i];
+        bool within = one->verdict == SUITE_SLO_MEETS || one->verdict == SUITE_SLO_LIKELY;
+        if (within && (!least || one->devices < least->devices)) least = one;
+    }
+    if (least) least->least = true;
+}
+
+/* Whether anybody has told how fast the accelerator computes in the element; else why[] says it. */
+static dit_status is_known(const suite_price_machine *machine, const char *element, char why[300])
+{
+    suite_accelerator accelerator;
+    DIT_TRY(suite_accelerator_load(machine->accelerator, &accelerator));
+    const cJSON *rates = dit_json_member(accelerator.source.root, "peak_flops_per_s");
+    why[0] = '\0';
+    if (dit_json_number_or(rates, element, 0) <= 0)
+        snprintf(why, 300, "nobody has told how fast %s computes in %s", machine->accelerator, element);
+    suite_accelerator_release(&accelerator);
+    return DIT_OK;
+}
+
+static dit_status add_split(suite_procured *out, int machine, int devices, suite_split **split)
+{
+    DIT_TRY(dit_list_grow((void **)&out->splits, out->count, sizeof *out->splits));
+    *split = &out->splits[out->count++];
+    **split = (suite_split){.machine = machine, .devices = devices};
+    return DIT_OK;
+}
+
+static dit_status fill_machine(const suite_procure_request *request, int index, suite_procured *out)
+{
+    const suite_procure_machine *machine = &request->machines[index];
+    suite_search_request asked = request->search;
+    suite_search *found;
+    suite_split *split;
+    suite_platform platform;
+    char why[300];
+    int first = out->count;
+    asked.platform = machine->priced.machine.name;
+    asked.devices = largest_size(machine);
+    asked.goal = SUITE_GOAL_FRONT;
+    if (!asked.element) asked.element = "fp16"; /* of the published times that the machines were fitted on */
+    DIT_TRY(is_known(&machine->priced.machine, asked.element, why));
+    if (why[0]) {
+        DIT_TRY(add_split(out, index, asked.devices, &split));
+        memcpy(split->reason, why, sizeof split->reason);
+        return DIT_OK;
+    }
+    found = &out->searches[out->search_count++];
+    DIT_TRY(suite_platform_load(asked.platform, &platform));
+    DIT_TRY(suite_search_run(&asked, found));
+    out->simulated += found->simulated;
+    out->kept += found->kept;
+    out->bounded += found->by_bound;
+    for (int devices = 1; devices <= asked.devices; devices++) {
+        if (!is_asked(machine, devices)) continue;
+        DIT_TRY(add_split(out, index, devices, &split));
+        DIT_TRY(fill_split(request, found, &platform, split));
+    }
+    mark_least(out, first);
+    return DIT_OK;
+}
+
+dit_status suite_procure(const suite_procure_request *request, suite_procured *out)
+{
+    *out = (suite_procured){.count = 0};
+    out->searches = calloc((size_t)request->machine_count + 1, sizeof *out->searches);
+    if (!out->searches) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
+    for (int i = 0; i < request->machine_count; i++) {
+        if (request->told)
+            request->told(request->context, i, request->machine_count, request->machines[i].priced.machine.name);
+        DIT_TRY(fill_machine(request, i, out));
+    }
+    return suite_contest_run(request, out);
+}

@@ -1,0 +1,59 @@
+/* Question: what a buyer asks: which model and run, of which machines, how soon, by which prices.
+ */
+#ifndef DIT_SUITE_PROCURE_QUESTION_H
+#define DIT_SUITE_PROCURE_QUESTION_H
+
+#include "suite/prices/power.h"
+#include "suite/prices/price.h"
+#include "suite/procure/forecast.h"
+#include "suite/search/search.h"
+
+typedef enum {
+    SUITE_SCENARIO_SINGLE,  /* one request on all devices, the next when it is done        */
+    SUITE_SCENARIO_OFFLINE, /* all requests are there: replicas of the best mesh share them */
+    SUITE_SCENARIO_COUNT
+} suite_scenario;
+const char *const *suite_scenario_names(void); /* "single", "offline", NULL */
+
+typedef enum {
+    SUITE_PROCURE_SPEED, /* ranks by seconds of a request (single), or by seconds an image (offline) */
+    SUITE_PROCURE_COST,  /* by money for an image                                                 */
+    SUITE_PROCURE_GOALS
+} suite_procure_goal;
+const char *const *suite_procure_goal_names(void); /* "speed", "cost", NULL */
+
+enum { SUITE_OFFLINE_REQUESTS = 1000 }; /* of scenario offline: how many are there at the start */
+
+/* A bound on the time of a request. Zeroed: there is none. */
+typedef struct {
+    double seconds;
+    double times; /* of one device of the same machine alone; seconds is 0 then */
+} suite_slo;
+/* Reads "5s", "500ms" or "3x". Errors: DIT_ERR_USAGE. */
+dit_status suite_slo_read(const char *text, suite_slo *out);
+
+typedef struct {
+    suite_priced_machine priced;
+    bool only; /* so many devices and no fewer; else every power of two up to them */
+} suite_procure_machine;
+
+typedef void (*suite_procure_told)(void *context, int machine, int count, const char *name);
+
+/* What is asked. Zero means the model's default run. Everything pointed to is the caller's and outlives the answer. */
+typedef struct {
+    suite_search_request
+        search; /* model, sizes, profile (the peak's software), scope, cache, calibration; the rest is set here */
+    const suite_procure_machine *machines;
+    int machine_count;
+    suite_scenario scenario;
+    suite_procure_goal goal;
+    suite_slo slo;
+    const suite_price_book *book;
+    suite_price_terms terms;
+    const suite_power_table *power;
+    suite_forecaster *forecaster;
+    suite_procure_told told; /* before each machine; NULL: nobody */
+    void *context;           /* of `told` */
+} suite_procure_request;
+
+#endif

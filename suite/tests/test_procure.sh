@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# ditbench procure: every answer has an interval, a price with its date, or the reason; prices change costs and nothing
+# else; a second call simulates nothing.
+# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+export XDG_CACHE_HOME=$work/cache
+
+if ! command -v smpirun >/dev/null || [ ! -x "$(dirname "$ditbench")/ditbench-engine-sim" ]; then
+    skip "machines are procured" "no simulator in this build (Debian: libsimgrid-dev)"
+    tap_end
+    exit
+fi
+
+model=flux.1-dev~one-of-each
+asked=("$model" --steps 4 --scope latents --date 2026-11-23 --machines "8xb200-sxm,8xl20@2,8xh100-sxm@1,8xmi300x@1,8xrtx-5090,4xt4@2")
+procure() { # NAME ARGUMENT...: answers into $work/NAME
+    local name=$1
+    shift
+    "$ditbench" procure "${asked[@]}" --json "$@" >"$work/$name" 2>"$work/$name.log" || { cat "$work/$name" "$work/$name.log"; return 1; }
+}
+holds() { # NAME EXPRESSION: true of the document, called d; s(platform, devices) is a split
+    python3 - "$work/$1" "$2" <<'PY' || { head -c 2000 "$work/$1"; return 1; }
+import json, sys
+d = json.load(open(sys.argv[1]))
+def s(platform, devices):
+    return next(x for x in d["splits"] if x["platform"] == platform and x["devices"] == devices)
+assert eval(sys.argv[2])
+PY
+}
+
+ok "machines are procured" procure first --slo 10s
+ok "a named machine is cut to powers of two" holds first 'sorted(x["devices"] for x in d["splits"] if x["platform"] == "8xb200-sxm") == [1, 2, 4, 8]'
+ok "a part of a machine is only that part" holds first '[x["devices"] for x in d["splits"] if x["platform"] == "8xl20"] == [2]'
+ok "every time has a case, and an interval or the reason why there is none" \
+    holds first 'all(len(x["service_s"]["case_id"]) == 32 and ("lo" in x["service_s"]) != ("interval" in x.get("absent", {})) for x in d["splits"] if "service_s" in x)'
+ok "an interval has its level, class, points and groups" \
+    holds first 'all(x["service_s"]["lo"] < x["service_s"]["value"] < x["service_s"]["hi"] and x["service_s"]["level"] <= 0.9 and x["service_s"]["points"] >= 20 and x["service_s"]["groups"] >= 2 and x["service_s"]["class"] for x in d["splits"] if "lo" in x.get("service_s", {}))'
+ok "every cost has its day, kind and quotes, or the reason why there is none" \
+    holds first 'all((x["cost"]["newest"] and x["cost"]["quotes"] and x["cost"]["kind"] == "on-demand") if "cost" in x else x["absent"]["cost"] for x in d["splits"] if "service_s" in x)'
+ok "a machine without a price keeps its place" holds first '"cost" not in s("8xl20", 2) and s("8xl20", 2)["rank"]["lo"] >= 1'
+ok "an accelerator whose rate nobody knows says so" holds first '"rtx-5090" in s("8xrtx-5090", 8)["absent"]["service_s"]'
+ok "assumed attention is outside what was checked" holds first '"assumed" in s("8xmi300x", 1)["absent"]["interval"] and s("8xmi300x", 1)["slo"]["verdict"] == "unsure"'
+ok "and is answered when that is asked for" procure wide --extrapolate
+ok "with the word" holds wide 's("8xmi300x", 1)["service_s"]["extrapolated"] and "assumed" in s("8xmi300x", 1)["service_s"]["why"]'
+ok "a bound beyond every interval is met" holds first 's("8xh100-sxm", 1)["slo"]["verdict"] == "meets"'
+ok "the least devices within it are marked, once a machine" holds first '[x["devices"] for x in d["splits"] if x["platform"] == "8xb200-sxm" and x["slo"]["least_devices"]] == [1]'
+ok "a bound of no machine is missed" procure short --slo 1ms
+ok "by all that have an interval" holds short 'all(x["slo"]["verdict"] == "misses" for x in d["splits"] if "lo" in x.get("service_s", {})) and not any(x["slo"]["least_devices"] for x in d["splits"] if "slo" in x)'
+ok "the second call simulated nothing" holds short 'd["meshes"]["simulated"] == 0 and d["meshes"]["kept"] > 0'
+ok "devices in a price are those that work" holds first 'abs(s("8xb200-sxm", 8)["cost"]["per_1000"]["value"] - 1000 / 3600 * s("8xb200-sxm", 8)["service_s"]["value"] * s("8xb200-sxm", 8)["cost"]["per_hour"]) < 1e-9'
+
+# ---- offline: replicas share the requests ------------------------------------------------------------------------------
+ok "offline requests are shared by replicas" procure offline --scenario offline
+ok "so many that all devices work" holds offline 's("8xb200-sxm", 8)["replicas"] > 1'
+ok "and 1,000 requests are done in whole rounds" holds offline 'abs(s("8xb200-sxm", 8)["images_per_hour"]["value"] - 3600 * 1000 / (-(-1000 // s("8xb200-sxm", 8)["replicas"]) * s("8xb200-sxm", 8)["service_s"]["value"])) < 1e-6'
+ok "offline requests have no bound" exits 2 "$ditbench" procure "$model" --scenario offline --slo 5s
+
+# ---- a price changes costs alone ------------------------------------------------------------------------------------------
+dearer() { # the same books, but one quote costs ten times as much
+    mkdir -p "$work/prices" && cp "$source_dir"/workloads/prices/*.json "$work/prices/" || return 1
+    python3 - "$work/prices" "$work/first" <<'PY'
+import glob, json, sys
+split = next(x for x in json.load(open(sys.argv[2]))["splits"] if x["platform"] == "8xb200-sxm" and x["devices"] == 8)
+want, changed = split["cost"]["quotes"][0], 0
+for path in glob.glob(sys.argv[1] + "/*.json"):
+    book = json.load(open(path))
+    for row in book.get("quotes", []):
+        if (row["provider"], row["instance"], row["region"], row.get("kind")) == (want["provider"], want["instance"], want["region"], "on-demand") and row["price"] == want["per_hour"]:
+            row["price"] *= 10
+            changed += 1
+    json.dump(book, open(path, "w"))
+sys.exit(changed == 0)
+PY
+}
+books() { for file in "$work"/prices/*.json; do printf ' --prices %s' "$file"; done; }
+ok "one quote is made dearer" dearer
+# shellcheck disable=SC2046 # one word an option
+ok "and the question asked again" procure dear --slo 10s $(books)
+same_but_costs() {
+    python3 - "$work/first" "$work/dear" <<'PY'
+import json, sys
+a, b = (json.load(open(path)) for path in sys.argv[1:])
+changed = [x["cost"] != y["cost"] for x, y in zip(a["splits"], b["splits"]) if "cost" in x]
+assert any(changed) and not all(changed), changed
+for document in (a, b):
+    for split in document["splits"]:
+        split.pop("cost", None)
+    for key in ("prices", "meshes"):
+        document.pop(key)
+assert a == b
+PY
+}
+ok "costs alone are other ones" same_but_costs
+no_source() {
+    python3 - "$work/prices" <<'PY'
+import glob, json, sys
+path = sorted(glob.glob(sys.argv[1] + "/*.json"))[0]
+book = json.load(open(path))
+rows = [row for row in book["quotes"] if "source" in row]
+del rows[0]["source"]
+json.dump(book, open(sys.argv[1] + "/broken.json", "w"), indent=1)
+PY
+    exits 2 "$ditbench" procure "$model" --prices "$work/prices/broken.json" --machines 8xh100-sxm@1 >"$work/out" 2>&1 &&
+        grep -qE 'broken.json:[0-9]+:[0-9]+: .*"source"' "$work/out" || { cat "$work/out"; return 1; }
+}
+ok "a quote without its source is an error with line and key" no_source
+
+schema_holds() {
+    python3 -c 'import jsonschema' 2>/dev/null || { echo "no jsonschema"; return 77; }
+    python3 - "$source_dir" "$work" <<'PY'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1] + "/results/schema/procure.schema.json"))
+for name in ("first", "wide", "short", "offline", "dear"):
+    jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+PY
+}
+if python3 -c 'import jsonschema' 2>/dev/null; then
+    ok "answers obey their schema" schema_holds
+else
+    skip "answers obey their schema" "no module jsonschema (Debian: python3-jsonschema)"
+fi
+tap_end

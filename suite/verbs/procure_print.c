@@ -1,0 +1,244 @@
+#include "suite/verbs/procure_print.h"
+
+#include "suite/console/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 96 };
+static const double GIB = 1024.0 * 1024 * 1024;
+
+/* ---- the title ----------------------------------------------------------------------------------------------------- */
+
+static const suite_split *first_chosen(const suite_procured *procured)
+{
+    for (int i = 0; i < procured->count; i++)
+        if (procured->splits[i].chosen) return &procured->splits[i];
+    return NULL;
+}
+
+static void print_title(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    const suite_split *first = first_chosen(procured);
+    const cJSON *run = first ? dit_json_member(first->chosen->kase->document, "run") : NULL;
+    char day[SUITE_DAY_TEXT];
+    suite_day_write(request->terms.day, day);
+    fprintf(out, "%s, scenario %s, ranked by %s; %s, %s", request->search.model,
+            suite_scenario_names()[request->scenario], suite_procure_goal_names()[request->goal],
+            request->search.profile, request->search.scope ? request->search.scope : "pipeline");
+    if (run) {
+        double frames = dit_json_number_or(run, "num_frames", 1);
+        fprintf(out, ", %.0fx%.0f", dit_json_number_or(run, "width_px", 0), dit_json_number_or(run, "height_px", 0));
+        if (frames > 1) fprintf(out, ", %.0f frames", frames);
+        fprintf(out, ", %.0f steps in %s", dit_json_number_or(run, "num_inference_steps", 0),
+                dit_json_text_or(dit_json_member(first->chosen->kase->document, "platform"), "element", "-"));
+    }
+    fprintf(out,
+            "\ntimes are predicted (simulated, with the interval that held-out errors support), prices quoted (%s, "
+            "%s of %s), watts %s\n\n",
+            request->terms.currency, suite_price_kind_names()[request->terms.kind], day,
+            "of servers, predicted from published fits or assumed");
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    MACHINE,
+    DEVICES,
+    MESH,
+    REPLICAS,
+    LATENCY,
+    TRUTH,
+    VERDICT,
+    IMAGES,
+    PER_HOUR,
+    PER_1000,
+    COSTS,
+    WATTS,
+    KWH,
+    RANK,
+    MEMORY,
+    WHY,
+    COLUMNS
+};
+static const suite_column columns[COLUMNS] = {
+    [MACHINE] = {"platform", "machine", true, 0},
+    [DEVICES] = {"devices", "devices", false, 0},
+    [MESH] = {"mesh", "mesh", true, 0},
+    [REPLICAS] = {"replicas", "replicas", false, 0},
+    [LATENCY] = {"latency_s", "latency s", false, 0},
+    [TRUTH] = {"interval_s", "interval s", true, 0},
+    [VERDICT] = {"slo", "bound", true, 0},
+    [IMAGES] = {"images_per_hour", "images/h", false, 0},
+    [PER_HOUR] = {"per_hour", "price/h", true, 0},
+    [PER_1000] = {"per_1000", "per 1,000", false, 0},
+    [COSTS] = {"per_1000_interval", "lo..hi", true, 2},
+    [WATTS] = {"server_w", "server W", false, 3},
+    [KWH] = {"images_per_kwh", "images/kWh", false, 4},
+    [RANK] = {"rank", "rank", true, 0},
+    [MEMORY] = {"memory_gib", "GiB", false, 5},
+    [WHY] = {"why", "why not", true, 1},
+};
+
+static void range_text(double low, double high, char out[CELL])
+{
+    out[0] = '\0';
+    if (low > 0) snprintf(out, CELL, "%.3g..%.3g", low, high);
+}
+
+static void write_verdict(const suite_split *split, char out[CELL])
+{
+    out[0] = '\0';
+    if (split->verdict == SUITE_SLO_LIKELY || split->verdict == SUITE_SLO_UNLIKELY)
+        snprintf(out, CELL, "%s (%.0f %%)", suite_slo_verdict_name(split->verdict), 100 * split->p_within);
+    else
+        snprintf(out, CELL, "%s", suite_slo_verdict_name(split->verdict));
+}
+
+static void write_price(const suite_split *split, char out[CELL])
+{
+    const suite_price *price = &split->price;
+    if (price->absence != SUITE_PRICE_THERE) {
+        snprintf(out, CELL, "%s", suite_price_absence_name(price->absence));
+        return;
+    }
+    char day[SUITE_DAY_TEXT];
+    suite_day_write(price->newest, day);
+    snprintf(out, CELL, "%.4g (%s%s%s)", price->median, day, price->age == SUITE_AGE_PLAIN ? "" : ", aged",
+             price->derived ? ", derived" : "");
+}
+
+static void write_rank(const suite_split *split, char out[CELL])
+{
+    out[0] = '\0';
+    if (split->ranked && split->rank.low == split->rank.high)
+        snprintf(out, CELL, "%d", split->rank.low);
+    else if (split->ranked)
+        snprintf(out, CELL, "%d..%d", split->rank.low, split->rank.high);
+}
+
+static dit_status add_split(suite_table *table, const suite_procure_request *request, const suite_split *split)
+{
+    char text[COLUMNS][CELL] = {{0}};
+    const char *cells[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) cells[i] = text[i];
+    cells[MACHINE] = request->machines[split->machine].priced.machine.name;
+    snprintf(text[DEVICES], CELL, "%d", split->devices);
+    cells[WHY] = split->reason;
+    if (!split->chosen) return suite_table_add_cells(table, cells, COLUMNS);
+    const suite_forecast *service = &split->service;
+    cells[MESH] = split->chosen->mesh;
+    if (request->scenario != SUITE_SCENARIO_SINGLE) snprintf(text[REPLICAS], CELL, "%d", split->replicas);
+    snprintf(text[LATENCY], CELL, "%.3g%s", service->seconds,
+             service->has_interval && service->interval.extrapolated ? " extrapolated" : "");
+    range_text(service->low, service->high, text[TRUTH]);
+    write_verdict(split, text[VERDICT]);
+    snprintf(text[IMAGES], CELL, "%.0f", split->images_per_hour.value);
+    write_price(split, text[PER_HOUR]);
+    if (split->per_1000.value > 0) snprintf(text[PER_1000], CELL, "%.3g", split->per_1000.value);
+    range_text(split->per_1000.least, split->per_1000.most, text[COSTS]);
+    if (split->has_power) snprintf(text[WATTS], CELL, "%.0f", split->power.server.w);
+    if (split->has_power) snprintf(text[KWH], CELL, "%.0f", split->images_per_kwh);
+    write_rank(split, text[RANK]);
+    snprintf(text[MEMORY], CELL, "%.1f", (double)split->chosen->bounds.memory_bytes / GIB);
+    if (!service->has_interval) cells[WHY] = service->why;
+    return suite_table_add_cells(table, cells, COLUMNS);
+}
+
+/* Of each machine the split that answers: the least within the bound, else the first in order. */
+static bool answers(const suite_procured *procured, int index)
+{
+    const suite_split *split = &procured->splits[index];
+    for (int i = 0; i < procured->count; i++)
+        if (procured->splits[i].machine == split->machine && procured->splits[i].least) return split->least;
+    for (int i = 0; i < index; i++)
+        if (procured->splits[i].machine == split->machine) return false;
+    return true;
+}
+
+static dit_status print_table(const suite_procure_request *request, const suite_procured *procured, bool all, FILE *out,
+                              int width)
+{
+    suite_table table = {.columns = columns, .column_count = COLUMNS};
+    dit_status st = DIT_OK;
+    for (int i = 0; st == DIT_OK && i < procured->count; i++)
+        if (all || answers(procured, i)) st = add_split(&table, request, &procured->splits[i]);
+    if (st == DIT_OK) suite_table_print(&table, out, width);
+    suite_table_release(&table);
+    return st;
+}
+
+/* ---- what it says, and what it rests on ----------------------------------------------------------------------------- */
+
+static void print_leaders(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    int leaders = 0, ranked = 0;
+    for (int i = 0; i < procured->count; i++) leaders += procured->splits[i].ranked && procured->splits[i].rank.leads;
+    for (int i = 0; i < procured->count; i++) ranked += procured->splits[i].ranked;
+    if (ranked == 0) {
+        fprintf(out, "\nNothing is ranked: no answer has both a number to rank by and an interval.\n");
+        return;
+    }
+    if (!procured->licensed) {
+        fprintf(out, "\nNo verdicts: intervals or verdicts did not hold when they were checked (below).\n");
+        return;
+    }
+    fprintf(out, "\n%s of %d: ", leaders == 1 ? "Best" : "May be best (first in at least 5 % of draws)", ranked);
+    for (int i = 0, told = 0; i < procured->count; i++) {
+        const suite_split *split = &procured->splits[i];
+        if (!split->ranked || !split->rank.leads) continue;
+        fprintf(out, "%s%s@%d %s", told++ ? ", " : "", request->machines[split->machine].priced.machine.name,
+                split->devices, split->chosen->mesh);
+    }
+    fprintf(out, ".\n");
+}
+
+static void print_classes(const suite_procured *procured, FILE *out)
+{
+    const suite_error_sample *told[16];
+    int count = 0;
+    for (int i = 0; i < procured->count && count < 16; i++) {
+        const suite_forecast *service = &procured->splits[i].service;
+        bool known = !service->has_interval;
+        char class[96];
+        for (int j = 0; j < count && !known; j++) known = told[j] == service->sample;
+        if (known) continue;
+        told[count++] = service->sample;
+        suite_error_class_text(&service->sample->of, class, sizeof class);
+        fprintf(out, "Intervals at %.0f %%: errors of \"%s\", %d points of %d groups, truth %+.0f..%+.0f %%.\n",
+                100 * service->interval.level, class, service->interval.points, service->interval.groups,
+                100 * (exp(service->interval.low) - 1), 100 * (exp(service->interval.high) - 1));
+    }
+}
+
+static void print_checks(const suite_procured *procured, FILE *out)
+{
+    static const char *const kinds[] = {"machines left out", "fitted machines"};
+    for (int i = 0; i < 2; i++) {
+        const suite_coverage *coverage = &procured->licence.coverage[i];
+        const suite_pair_calls *calls = &procured->licence.calls[i];
+        fprintf(
+            out,
+            "Checked on %s: intervals that promise %.0f %% hold %.0f %% of %d groups; of %d verdicts on pairs %d are "
+            "right (at least %.0f %%)%s%s.\n",
+            kinds[i], 100 * coverage->mean_level, 100 * coverage->by_group, coverage->groups, calls->called,
+            calls->right, 100 * calls->bound_by_pair, procured->licence.allowed[i] ? "" : ": no verdicts, ",
+            procured->licence.allowed[i] ? "" : procured->licence.why[i]);
+    }
+}
+
+dit_status procure_print(const suite_procure_request *request, const suite_procured *procured, bool all, FILE *out,
+                         int width)
+{
+    print_title(request, procured, out);
+    DIT_TRY(print_table(request, procured, all, out, width));
+    print_leaders(request, procured, out);
+    print_classes(procured, out);
+    print_checks(procured, out);
+    fprintf(out,
+            "Ranks are among all numbers of devices of all machines; --all shows each.\n%d meshes simulated now, %d "
+            "kept from before, %d excluded by a bound.\n",
+            procured->simulated, procured->kept, procured->bounded);
+    return DIT_OK;
+}

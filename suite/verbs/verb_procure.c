@@ -1,0 +1,217 @@
+/* ditbench procure: which machine to buy or rent, by time, money and watts, with intervals that were checked. */
+#include "base/words.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/console/terminal.h"
+#include "suite/procure/answer.h"
+#include "suite/procure/procure.h"
+#include "suite/verbs/price_options.h"
+#include "suite/verbs/procure_print.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Answers a buyer: which machine makes a picture in time, how many an hour, for how much money and power. Each\n"
+    "machine is searched for its best exact mesh on 1, 2, 4, ... of its devices (to 8, unless it is named). Times are\n"
+    "predicted, with the interval that errors on held-out published times support; a machine that nothing was fitted\n"
+    "on has the interval of machines left out. Prices are quotes with their dates, or the reason why there is none.\n"
+    "Scenarios: single (one request on all devices, then the next), offline (all requests are there at the start,\n"
+    "replicas share them). Goals: speed, cost. --slo is a bound on a request's time: meets or misses where the whole\n"
+    "interval is on one side, else likely or unlikely, with the share of held-out errors that leave it within.\n"
+    "Exit: 0 answered; 2 a wrong question; 4 without a simulator; 5 the predictions' own checks do not allow verdicts.";
+static const char examples[] =
+    "ditbench procure --model flux.1-dev --slo 5s\n"
+    "ditbench procure flux.1-dev --slo 5s --goal cost --old-prices --doubtful\n"
+    "ditbench procure flux.1-dev --scenario offline --machines 8xh100-sxm,8xl40\n"
+    "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
+    "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
+
+enum { OWN_OPTIONS = 22, MOST_DEVICES = 8 };
+
+typedef struct {
+    suite_cli cli;
+    suite_procure_request request;
+    price_options prices;
+    const char *calibration, *machines, *scenario, *goal, *slo, *resolution, *held_out;
+    double level;
+    bool all, extrapolate;
+    suite_calibration fitted;
+    suite_price_book book;
+    suite_power_table power;
+    suite_forecaster forecaster;
+    suite_procure_machine *list;
+    suite_procured answer;
+} procure_call;
+
+/* ---- machines ------------------------------------------------------------------------------------------------------ */
+
+static dit_status add_named(procure_call *call, const char *word)
+{
+    suite_procure_machine *one = &call->list[call->request.machine_count];
+    DIT_TRY(suite_priced_machine_read(word, &one->priced));
+    one->only = strchr(word, '@') != NULL;
+    call->request.machine_count++;
+    return DIT_OK;
+}
+
+static dit_status take_named(procure_call *call)
+{
+    char *text = strdup(call->machines), *rest = text, *word;
+    size_t most = strlen(call->machines) / 2 + 2;
+    dit_status st = DIT_OK;
+    call->list = calloc(most, sizeof *call->list);
+    if (!text || !call->list) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
+    while (st == DIT_OK && (word = strsep(&rest, ","))) {
+        if (*word) st = add_named(call, word);
+    }
+    free(text);
+    if (st == DIT_OK && call->request.machine_count == 0) st = DIT_FAIL(DIT_ERR_USAGE, "--machines names none");
+    return st;
+}
+
+/* Every simulated machine of one node, as far as eight devices. */
+static dit_status take_all(procure_call *call)
+{
+    char **names;
+    int count = 0;
+    DIT_TRY(suite_catalogue_names("platforms", &names));
+    while (names[count]) count++;
+    call->list = calloc((size_t)count + 1, sizeof *call->list);
+    dit_status st = call->list ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
+    for (int i = 0; st == DIT_OK && i < count; i++) {
+        suite_procure_machine *one = &call->list[call->request.machine_count];
+        st = suite_priced_machine_read(names[i], &one->priced);
+        bool sold = st == DIT_OK && one->priced.machine.nodes == 1;
+        if (st == DIT_ERR_UNSUPPORTED) st = DIT_OK, dit_error_clear();
+        if (!sold) continue;
+        if (one->priced.devices > MOST_DEVICES) one->priced.devices = MOST_DEVICES;
+        call->request.machine_count++;
+    }
+    suite_names_free(names);
+    return st;
+}
+
+/* ---- the question -------------------------------------------------------------------------------------------------- */
+
+static dit_status read_words(procure_call *call)
+{
+    suite_procure_request *request = &call->request;
+    int scenario = dit_words_find(suite_scenario_names(), call->scenario);
+    int goal = dit_words_find(suite_procure_goal_names(), call->goal);
+    if (scenario < 0) return dit_fail_word(DIT_ERR_USAGE, "--scenario", call->scenario, suite_scenario_names());
+    if (goal < 0) return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_procure_goal_names());
+    request->scenario = (suite_scenario)scenario;
+    request->goal = (suite_procure_goal)goal;
+    if (call->slo) DIT_TRY(suite_slo_read(call->slo, &request->slo));
+    if (call->slo && request->scenario == SUITE_SCENARIO_OFFLINE)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--slo bounds a request, and offline requests wait for each other"),
+            "leave --slo out, or ask for --scenario single");
+    if (!call->resolution ||
+        suite_resolution_from_text(call->resolution, &request->search.width_px, &request->search.height_px))
+        return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
+                          "as in 1024x1024");
+}
+
+static void tell(void *context, int machine, int count, const char *name)
+{
+    const procure_call *call = context;
+    if (!call->cli.quiet) fprintf(stderr, "%d of %d: %s\n", machine + 1, count, name);
+}
+
+static dit_status ask(procure_call *call)
+{
+    suite_procure_request *request = &call->request;
+    if (!request->search.model)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model"), "see ditbench procure --help");
+    DIT_TRY(read_words(call));
+    DIT_TRY(price_options_terms(&call->prices, &request->terms));
+    DIT_TRY(price_options_book(&call->prices, &call->book));
+    DIT_TRY(suite_power_load(&call->power));
+    DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
+    DIT_TRY(suite_forecaster_open(call->held_out, call->level, call->extrapolate, &call->forecaster));
+    DIT_TRY(call->machines ? take_named(call) : take_all(call));
+    request->search.calibration = &call->fitted;
+    request->machines = call->list;
+    request->book = &call->book;
+    request->power = &call->power;
+    request->forecaster = &call->forecaster;
+    request->told = tell, request->context = call;
+    return suite_procure(request, &call->answer);
+}
+
+static int answer(procure_call *call)
+{
+    int code = call->answer.licensed ? DIT_EXIT_OK : DIT_EXIT_UNDECIDED;
+    if (call->cli.json) {
+        dit_json_writer w = {0};
+        cJSON *document = dit_json_new_object(&w);
+        suite_procured_put(&w, document, &call->request, &call->answer);
+        return suite_cli_answer(&w, "procure", document, code);
+    }
+    dit_status st = procure_print(&call->request, &call->answer, call->all, stdout, suite_terminal_width(stdout));
+    return st == DIT_OK ? code : suite_cli_fail(&call->cli, st);
+}
+
+static void release(procure_call *call)
+{
+    suite_procured_release(&call->answer);
+    suite_forecaster_release(&call->forecaster);
+    suite_power_release(&call->power);
+    suite_price_book_release(&call->book);
+    suite_calibration_release(&call->fitted);
+    suite_cli_release(&call->cli);
+    free(call->list);
+}
+
+int suite_verb_procure(int argc, char **argv)
+{
+    procure_call call = {.scenario = "single", .goal = "speed", .level = 0.9};
+    suite_search_request *search = &call.request.search;
+    suite_option options[PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
+    const suite_option own[] = {
+        {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
+         &search->model, 0, 0},
+        {"machines", 0, SUITE_OPTION_STRING, "LIST",
+         "platforms, also 8xl40@4 for four devices (default: all of one node)", &call.machines, 0, 0},
+        {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single or offline (default: single)", &call.scenario, 0, 0},
+        {"goal", 'g', SUITE_OPTION_STRING, "WORD", "speed or cost (default: speed)", &call.goal, 0, 0},
+        {"slo", 0, SUITE_OPTION_STRING, "TIME", "bound of a request's time: 5s, or 3x for three times one device",
+         &call.slo, 0, 0},
+        {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software (default: torch-compile-2025)", &search->profile, 0,
+         0},
+        {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "size of the picture (default: the model's)", &call.resolution,
+         0, 0},
+        {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &search->num_frames, 1, 1 << 20},
+        {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &search->text_tokens, 1, 1 << 20},
+        {"steps", 0, SUITE_OPTION_INT, "N", "diffusion steps (default: the model's)", &search->steps, 1, 10000},
+        {"num_images", 0, SUITE_OPTION_INT, "N", "images of a request (default: 1)", &search->num_images, 1, 4096},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "fp16, bf16, ... (default: the platform's)", &search->element, 0,
+         0},
+        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
+         &search->scope, 0, 0},
+        {"level", 0, SUITE_OPTION_NUMBER, "SHARE", "of intervals (0.9)", &call.level, 0, 0},
+        {"extrapolate", 0, SUITE_OPTION_FLAG, NULL, "answer outside what was checked, too, and say so",
+         &call.extrapolate, 0, 0},
+        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
+         "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
+        {"held-out", 0, SUITE_OPTION_STRING, "FILE",
+         "errors of predictions (default: holdout.json beside the fitted values)", &call.held_out, 0, 0},
+        {"all", 'a', SUITE_OPTION_FLAG, NULL, "every number of devices, not the one that answers", &call.all, 0, 0},
+        {"fresh", 0, SUITE_OPTION_FLAG, NULL, "neither take from the cache nor add to it", &search->fresh, 0, 0},
+    };
+    price_options_fill(&call.prices, options);
+    memcpy(options + PRICE_OPTIONS, own, sizeof own);
+    search->profile = "torch-compile-2025";
+    const suite_cli_spec spec = {"procure", "[MODEL]", purpose, examples, options, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    if (call.cli.operand_count && !search->model) search->model = call.cli.operands[0];
+    dit_status st = ask(&call);
+    code = st == DIT_OK ? answer(&call) : suite_cli_fail(&call.cli, st);
+    release(&call);
+    return code;
+}
