@@ -140,6 +140,11 @@ static dit_status grow(dit_arena *arena, int64_t bytes)
     return new_block(arena, bytes);
 }
 
+static bool is_possible(int64_t bytes)
+{
+    return bytes >= 0 && bytes <= INT64_MAX / 2;
+}
+
 static int64_t rounded_up(int64_t bytes, int64_t alignment)
 {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -150,7 +155,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
 {
     dit_memory_ledger *ledger = arena->ledger;
     *out = NULL;
-    if (bytes < 0 || bytes > INT64_MAX / 2)
+    if (!is_possible(bytes))
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
     bytes = rounded_up(bytes, ALIGNMENT);
     if (ledger->limit && (counted > ledger->limit || ledger->total_used > ledger->limit - counted))
@@ -168,7 +173,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
 /* Takes host memory, which a device's ledger does not count. */
 static dit_status take_host(dit_arena *arena, int64_t bytes, void **out)
 {
-    return take(arena, bytes, arena->ledger->on_device || bytes < 0 ? 0 : rounded_up(bytes, ALIGNMENT), out);
+    return take(arena, bytes, arena->ledger->on_device || !is_possible(bytes) ? 0 : rounded_up(bytes, ALIGNMENT), out);
 }
 
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out)
