@@ -29,6 +29,7 @@ static void put_question(dit_json_writer *w, cJSON *document, const suite_procur
     suite_day_write(request->terms.day, day);
     dit_json_put_string(w, question, "model", search->model);
     dit_json_put_string(w, question, "profile", search->profile);
+    if (request->base) dit_json_put_string(w, question, "base", request->base);
     dit_json_put_string(w, question, "scenario", suite_scenario_names()[request->scenario]);
     dit_json_put_string(w, question, "goal", suite_procure_goal_names()[request->goal]);
     dit_json_put_string(w, question, "scope", search->scope ? search->scope : "pipeline");
@@ -156,6 +157,14 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     dit_json_put_bool(w, row, "exact", split->chosen->exact);
     dit_json_put_int(w, row, "memory_bytes", split->chosen->bounds.memory_bytes);
     put_service(w, row, split);
+    if (split->base) {
+        cJSON *base = dit_json_put_object(w, row, "base");
+        dit_json_put_string(w, base, "mesh", split->base->mesh);
+        dit_json_put_string(w, base, "profile", request->base);
+        dit_json_put_number(w, base, "seconds", split->base_s);
+        dit_json_put_string(w, base, "evidence", "simulated");
+        dit_json_put_string(w, base, "case_id", split->base->kase->case_id);
+    }
     if (split->verdict != SUITE_SLO_NONE) {
         cJSON *slo = dit_json_put_object(w, row, "slo");
         dit_json_put_number(w, slo, "bound_s", split->slo_s);

@@ -54,6 +54,21 @@ static double images_of(const suite_procure_request *request)
     return request->search.num_images > 1 ? (double)request->search.num_images : 1;
 }
 
+/* What the devices do without tuning. Offline each replica is as small as fits. */
+static void choose_base(const suite_procure_request *request, const suite_search *base, suite_split *split)
+{
+    if (request->scenario == SUITE_SCENARIO_SINGLE) {
+        split->base = winner_of(base, split->devices);
+        split->base_s = split->base ? split->base->seconds : 0;
+        return;
+    }
+    for (int i = 0; i < base->size_count && !split->base; i++) {
+        const suite_search_candidate *one = winner_of(base, base->sizes[i].ranks);
+        split->base_s = one ? offline_image_s(one, split->devices, images_of(request)) : 0;
+        if (split->base_s > 0) split->base = one;
+    }
+}
+
 static void choose(const suite_procure_request *request, const suite_search *found, suite_split *split)
 {
     split->replicas = 1;
@@ -185,9 +200,10 @@ static dit_status put_power(const suite_procure_request *request, const suite_se
     return DIT_OK;
 }
 
-static dit_status fill_split(const suite_procure_request *request, const suite_search *found,
+static dit_status fill_split(const suite_procure_request *request, const suite_search *found, const suite_search *base,
                              const suite_platform *platform, suite_split *split)
 {
+    if (base) choose_base(request, base, split);
     choose(request, found, split);
     if (!split->chosen) {
         explain_none(found, platform, split);
@@ -238,7 +254,7 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
 {
     const suite_procure_machine *machine = &request->machines[index];
     suite_search_request asked = request->search;
-    suite_search *found;
+    suite_search *found, *base = NULL;
     suite_split *split;
     suite_platform platform;
     char why[300];
@@ -259,10 +275,18 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
     out->simulated += found->simulated;
     out->kept += found->kept;
     out->bounded += found->by_bound;
+    if (request->base) {
+        base = &out->searches[out->search_count++];
+        asked.profile = request->base;
+        asked.untuned = true;
+        DIT_TRY(suite_search_run(&asked, base));
+        out->simulated += base->simulated;
+        out->kept += base->kept;
+    }
     for (int devices = 1; devices <= asked.devices; devices++) {
         if (!is_asked(machine, devices)) continue;
         DIT_TRY(add_split(out, index, devices, &split));
-        DIT_TRY(fill_split(request, found, &platform, split));
+        DIT_TRY(fill_split(request, found, base, &platform, split));
     }
     mark_least(out, first);
     return DIT_OK;
@@ -271,7 +295,7 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
 dit_status suite_procure(const suite_procure_request *request, suite_procured *out)
 {
     *out = (suite_procured){.count = 0};
-    out->searches = calloc((size_t)request->machine_count + 1, sizeof *out->searches);
+    out->searches = calloc(2 * (size_t)request->machine_count + 1, sizeof *out->searches);
     if (!out->searches) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
     for (int i = 0; i < request->machine_count; i++) {
         if (request->told)

@@ -45,6 +45,7 @@ typedef struct {
         search; /* model, sizes, profile (the peak's software), scope, cache, calibration; the rest is set here */
     const suite_procure_machine *machines;
     int machine_count;
+    const char *base; /* software that is shown beside, on the mesh that nobody searched for; NULL: none */
     suite_scenario scenario;
     suite_procure_goal goal;
     suite_slo slo;

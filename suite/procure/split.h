@@ -28,8 +28,10 @@ typedef struct {
     int devices, replicas;
     const suite_search_candidate *chosen; /* of one replica; NULL: none, see `reason` */
     char reason[300];
-    suite_forecast service; /* of one request on one replica  */
-    double slo_s;           /* the bound in seconds; 0: none    */
+    suite_forecast service;             /* of one request on one replica  */
+    const suite_search_candidate *base; /* the same without tuning; NULL: none fits, or none was asked for */
+    double base_s;                      /* seconds of a request (single), or of an image (offline); 0: not known */
+    double slo_s;                       /* the bound in seconds; 0: none    */
     suite_slo_verdict verdict;
     double p_within; /* share of held-out errors that leave it within the bound; 0 without an interval */
     suite_ranged images_per_hour;
@@ -45,7 +47,7 @@ typedef struct {
 
 /* release accepts a zeroed one. */
 typedef struct {
-    suite_search *searches; /* [search_count] owners of the candidates */
+    suite_search *searches; /* [search_count] owners of the candidates: of each machine, and of its base */
     int search_count;
     suite_split *splits; /* best first; those without rank behind, by machine and devices */
     int count;

@@ -30,6 +30,7 @@ typedef struct {
     const char *scope;   /* NULL: "pipeline"                */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     bool approximate;    /* stages and displaced patches, too                                            */
+    bool untuned;        /* of each number of ranks only what nobody searches for: CFG, then Ulysses, then a ring */
     bool exhaustive;     /* simulate every mesh that fits: for tests                                     */
     bool fresh;          /* neither read nor write the shape cache                                       */
     double within;       /* 0.02: stop when no mesh can be more than 2 % better; 0: when none can be better */

@@ -112,10 +112,39 @@ static dit_status list_candidates(suite_search *s)
     return DIT_OK;
 }
 
+/* How near a mesh is to what one runs without a search: as much CFG as there is, then as much Ulysses; nothing else but a
+ * ring. */
+static int untuned_score(const suite_search_candidate *one)
+{
+    const int plain = dit_parallel_degree(&one->parallel, DIT_AXIS_CFG) *
+                      dit_parallel_degree(&one->parallel, DIT_AXIS_ULYSSES) *
+                      dit_parallel_degree(&one->parallel, DIT_AXIS_RING);
+    if (plain != one->ranks) return 0;
+    return 1 + 4096 * dit_parallel_degree(&one->parallel, DIT_AXIS_CFG) +
+           dit_parallel_degree(&one->parallel, DIT_AXIS_ULYSSES);
+}
+
+static void keep_untuned(suite_search *s)
+{
+    int kept = 0;
+    for (int i = 0; i < s->size_count; i++) {
+        int best = -1;
+        for (int j = 0; j < s->count; j++)
+            if (s->candidates[j].ranks == s->sizes[i].ranks && untuned_score(&s->candidates[j]) > 0 &&
+                (best < 0 || untuned_score(&s->candidates[j]) > untuned_score(&s->candidates[best])))
+                best = j;
+        /* candidates stand in the order of sizes, so none is overwritten before it is looked at */
+        if (best >= 0) s->candidates[kept++] = s->candidates[best];
+    }
+    s->count = kept;
+}
+
 dit_status suite_search_expand(suite_search *search)
 {
     DIT_TRY(expand_sizes(search));
-    return list_candidates(search);
+    DIT_TRY(list_candidates(search));
+    if (search->request.untuned) keep_untuned(search);
+    return DIT_OK;
 }
 
 /* ---- stages that are cut by what blocks take --------------------------------------------------------------------- */

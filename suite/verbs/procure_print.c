@@ -49,6 +49,7 @@ enum {
     MESH,
     REPLICAS,
     LATENCY,
+    BASE,
     TRUTH,
     VERDICT,
     IMAGES,
@@ -68,6 +69,7 @@ static const suite_column columns[COLUMNS] = {
     [MESH] = {"mesh", "mesh", true, 0},
     [REPLICAS] = {"replicas", "replicas", false, 0},
     [LATENCY] = {"latency_s", "latency s", false, 0},
+    [BASE] = {"base_s", "base s", false, 2},
     [TRUTH] = {"interval_s", "interval s", true, 0},
     [VERDICT] = {"slo", "bound", true, 0},
     [IMAGES] = {"images_per_hour", "images/h", false, 0},
@@ -132,6 +134,7 @@ static dit_status add_split(suite_table *table, const suite_procure_request *req
     if (request->scenario != SUITE_SCENARIO_SINGLE) snprintf(text[REPLICAS], CELL, "%d", split->replicas);
     snprintf(text[LATENCY], CELL, "%.3g%s", service->seconds,
              service->has_interval && service->interval.extrapolated ? " extrapolated" : "");
+    if (split->base) snprintf(text[BASE], CELL, "%.3g", split->base_s);
     range_text(service->low, service->high, text[TRUTH]);
     write_verdict(split, text[VERDICT]);
     snprintf(text[IMAGES], CELL, "%.0f", split->images_per_hour.value);
@@ -194,6 +197,20 @@ static void print_leaders(const suite_procure_request *request, const suite_proc
     fprintf(out, ".\n");
 }
 
+/* Who is fastest without tuning; a machine that leads only with it is marked. */
+static void print_base(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    const suite_split *best = NULL;
+    for (int i = 0; i < procured->count; i++) {
+        const suite_split *split = &procured->splits[i];
+        if (split->ranked && split->base_s > 0 && (!best || split->base_s < best->base_s)) best = split;
+    }
+    if (!best) return;
+    fprintf(out, "Without tuning (base: %s, CFG parallel and Ulysses, no search) the least is %.3g s, %s@%d %s%s.\n",
+            request->base, best->base_s, request->machines[best->machine].priced.machine.name, best->devices,
+            best->base->mesh, best->rank.leads ? "" : ", which does not lead: the lead of the others is in tuning");
+}
+
 static void print_classes(const suite_procured *procured, FILE *out)
 {
     const suite_error_sample *told[16];
@@ -234,6 +251,7 @@ dit_status procure_print(const suite_procure_request *request, const suite_procu
     print_title(request, procured, out);
     DIT_TRY(print_table(request, procured, all, out, width));
     print_leaders(request, procured, out);
+    print_base(request, procured, out);
     print_classes(procured, out);
     print_checks(procured, out);
     fprintf(out,

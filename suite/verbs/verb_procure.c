@@ -28,13 +28,13 @@ static const char examples[] =
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
-enum { OWN_OPTIONS = 22, MOST_DEVICES = 8 };
+enum { OWN_OPTIONS = 24, MOST_DEVICES = 8 };
 
 typedef struct {
     suite_cli cli;
     suite_procure_request request;
     price_options prices;
-    const char *calibration, *machines, *scenario, *goal, *slo, *resolution, *held_out;
+    const char *calibration, *machines, *scenario, *goal, *slo, *base, *resolution, *held_out;
     double level;
     bool all, extrapolate;
     suite_calibration fitted;
@@ -134,6 +134,7 @@ static dit_status ask(procure_call *call)
     DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     DIT_TRY(suite_forecaster_open(call->held_out, call->level, call->extrapolate, &call->forecaster));
     DIT_TRY(call->machines ? take_named(call) : take_all(call));
+    request->base = strcmp(call->base, "none") == 0 ? NULL : call->base;
     request->search.calibration = &call->fitted;
     request->machines = call->list;
     request->book = &call->book;
@@ -169,7 +170,7 @@ static void release(procure_call *call)
 
 int suite_verb_procure(int argc, char **argv)
 {
-    procure_call call = {.scenario = "single", .goal = "speed", .level = 0.9};
+    procure_call call = {.scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .level = 0.9};
     suite_search_request *search = &call.request.search;
     suite_option options[PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
     const suite_option own[] = {
@@ -183,6 +184,8 @@ int suite_verb_procure(int argc, char **argv)
          &call.slo, 0, 0},
         {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software (default: torch-compile-2025)", &search->profile, 0,
          0},
+        {"base", 0, SUITE_OPTION_STRING, "NAME",
+         "software without tuning, shown beside, or \"none\" (default: pytorch-eager-2025)", &call.base, 0, 0},
         {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "size of the picture (default: the model's)", &call.resolution,
          0, 0},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &search->num_frames, 1, 1 << 20},
