@@ -155,8 +155,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
 {
     dit_memory_ledger *ledger = arena->ledger;
     *out = NULL;
-    if (!is_possible(bytes))
-        return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
+    if (!is_possible(bytes)) return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
     bytes = rounded_up(bytes, ALIGNMENT);
     if (ledger->limit && (counted > ledger->limit || ledger->total_used > ledger->limit - counted))
         return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "class %s asks for %lld bytes, but %lld of %lld are in use",

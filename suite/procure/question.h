@@ -6,6 +6,7 @@
 #include "suite/prices/power.h"
 #include "suite/prices/price.h"
 #include "suite/procure/forecast.h"
+#include "suite/queue/offline.h" /* SUITE_OFFLINE_REQUESTS are there at the start */
 #include "suite/search/search.h"
 
 typedef enum {
@@ -21,8 +22,6 @@ typedef enum {
     SUITE_PROCURE_GOALS
 } suite_procure_goal;
 const char *const *suite_procure_goal_names(void); /* "speed", "cost", NULL */
-
-enum { SUITE_OFFLINE_REQUESTS = 1000 }; /* of scenario offline: how many are there at the start */
 
 /* A bound on the time of a request. Zeroed: there is none. */
 typedef struct {

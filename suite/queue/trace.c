@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/words.h"
-#include "suite/procure/csv.h"
+#include "suite/prices/csv.h"
 
 #include <errno.h>
 #include <math.h>
