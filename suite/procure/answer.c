@@ -1,5 +1,6 @@
 #include "suite/procure/answer.h"
 
+#include <math.h>
 #include <string.h>
 
 static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const suite_ranged *ranged)
@@ -7,9 +8,9 @@ static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const
     if (ranged->value <= 0) return;
     cJSON *one = dit_json_put_object(w, parent, key);
     dit_json_put_number(w, one, "value", ranged->value);
-    if (ranged->least <= 0) return;
+    if (ranged->most <= 0) return;
     dit_json_put_number(w, one, "lo", ranged->least);
-    dit_json_put_number(w, one, "hi", ranged->most);
+    if (isfinite(ranged->most)) dit_json_put_number(w, one, "hi", ranged->most); /* else nothing can be said */
 }
 
 static void put_absent(dit_json_writer *w, cJSON *row, const char *what, const char *reason)
@@ -34,6 +35,7 @@ static void put_question(dit_json_writer *w, cJSON *document, const suite_procur
     dit_json_put_string(w, question, "goal", suite_procure_goal_names()[request->goal]);
     dit_json_put_string(w, question, "scope", search->scope ? search->scope : "pipeline");
     if (request->slo.seconds > 0) dit_json_put_number(w, question, "slo_s", request->slo.seconds);
+    if (request->scenario == SUITE_SCENARIO_SERVER) dit_json_put_number(w, question, "quantile", request->slo.quantile);
     if (request->slo.times > 0) dit_json_put_number(w, question, "slo_times_alone", request->slo.times);
     dit_json_put_number(w, question, "level", request->forecaster->level);
     dit_json_put_bool(w, question, "extrapolate", request->forecaster->extrapolate);
@@ -140,6 +142,25 @@ static void put_rank(dit_json_writer *w, cJSON *row, const suite_split *split)
     dit_json_put_bool(w, rank, "leads", split->rank.leads);
 }
 
+/* At the highest rate within the bound. */
+static void put_load(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    const suite_queue_run *run = &split->load.run;
+    cJSON *load = dit_json_put_object(w, row, "load");
+    dit_json_put_number(w, load, "bound_s", split->slo_s);
+    dit_json_put_number(w, load, "requests_per_hour", 3600 * split->load.rate);
+    dit_json_put_number(w, load, "p50_s", run->p50);
+    dit_json_put_number(w, load, "p90_s", run->p90);
+    dit_json_put_number(w, load, "p95_s", run->p95);
+    dit_json_put_number(w, load, "p99_s", run->p99);
+    dit_json_put_number(w, load, "quantile_s", run->wanted.value);
+    dit_json_put_number(w, load, "quantile_half_s", run->wanted.half); /* of its interval at 95 % */
+    dit_json_put_number(w, load, "wait_s", run->wait.value);
+    dit_json_put_number(w, load, "busy", run->busy);
+    dit_json_put_int(w, load, "requests", run->requests);
+    dit_json_put_bool(w, load, "precise", run->precise);
+}
+
 static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_request *request, const suite_split *split)
 {
     const suite_priced_machine *machine = &request->machines[split->machine].priced;
@@ -172,6 +193,7 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
         if (split->verdict != SUITE_SLO_UNSURE) dit_json_put_number(w, slo, "p_within", split->p_within);
         dit_json_put_bool(w, slo, "least_devices", split->least);
     }
+    if (request->scenario == SUITE_SCENARIO_SERVER) put_load(w, row, split);
     put_ranged(w, row, "images_per_hour", &split->images_per_hour);
     put_cost(w, row, request, split);
     put_power(w, row, split);
@@ -210,6 +232,7 @@ static void put_licence(dit_json_writer *w, cJSON *document, const suite_procure
         dit_json_put_int(w, one, "verdicts", calls->called);
         dit_json_put_int(w, one, "right", calls->right);
         dit_json_put_number(w, one, "right_at_least", calls->bound_by_pair);
+        dit_json_put_number(w, one, "right_at_least_by_groups", calls->bound);
         dit_json_put_bool(w, one, "allowed", procured->licence.allowed[i]);
         if (!procured->licence.allowed[i]) dit_json_put_string(w, one, "why", procured->licence.why[i]);
     }

@@ -4,6 +4,7 @@
 #include "suite/platform/cluster.h"
 #include "suite/platform/platform.h"
 #include "suite/procure/contest.h"
+#include "suite/procure/serve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static double images_of(const suite_procure_request *request)
 /* What the devices do without tuning. Offline each replica is as small as fits. */
 static void choose_base(const suite_procure_request *request, const suite_search *base, suite_split *split)
 {
-    if (request->scenario == SUITE_SCENARIO_SINGLE) {
+    if (request->scenario != SUITE_SCENARIO_OFFLINE) {
         split->base = winner_of(base, split->devices);
         split->base_s = split->base ? split->base->seconds : 0;
         return;
@@ -73,7 +74,7 @@ static void choose(const suite_procure_request *request, const suite_search *fou
 {
     split->replicas = 1;
     split->chosen = winner_of(found, split->devices);
-    if (request->scenario == SUITE_SCENARIO_SINGLE) return;
+    if (request->scenario != SUITE_SCENARIO_OFFLINE) return;
     double best = INFINITY;
     split->chosen = NULL;
     for (int i = 0; i < found->size_count; i++) {
@@ -84,6 +85,38 @@ static void choose(const suite_procure_request *request, const suite_search *fou
         split->chosen = one;
         split->replicas = split->devices / one->ranks;
     }
+}
+
+static void bound(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    const suite_search_candidate *alone = winner_of(found, 1);
+    split->slo_s = request->slo.seconds;
+    if (request->slo.times > 0) split->slo_s = alone ? request->slo.times * alone->seconds : 0;
+}
+
+/* The replicas that bear the highest rate within the bound. */
+static dit_status choose_served(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < found->size_count; i++) {
+        const suite_search_candidate *one = winner_of(found, found->sizes[i].ranks);
+        suite_capacity load;
+        if (!one || split->devices % one->ranks) continue;
+        fastest = fmin(fastest, one->seconds);
+        DIT_TRY(suite_serve_capacity(request, split->slo_s, one->seconds, split->devices / one->ranks, SUITE_SERVE_LOOK,
+                                     &load));
+        if (load.outcome != SUITE_CAPACITY_FOUND || load.rate <= split->load.rate) continue;
+        split->load = load;
+        split->chosen = one;
+        split->replicas = split->devices / one->ranks;
+    }
+    if (split->chosen)
+        return suite_serve_capacity(request, split->slo_s, split->chosen->seconds, split->replicas, SUITE_SERVE_SURE,
+                                    &split->load);
+    if (isfinite(fastest))
+        snprintf(split->reason, sizeof split->reason, "the fastest mesh alone takes %.3g s, the bound is %.3g s",
+                 fastest, split->slo_s);
+    return DIT_OK;
 }
 
 /* Why no mesh of so many ranks has a time: the least that memory lacks, else what failed, else no rule allows any. */
@@ -121,12 +154,9 @@ static dit_status forecast(const suite_procure_request *request, suite_split *sp
     return suite_forecast_of(request->forecaster, &asked, &split->service);
 }
 
-static void judge(const suite_procure_request *request, const suite_search *found, suite_split *split)
+static void judge(const suite_procure_request *request, suite_split *split)
 {
-    const suite_search_candidate *alone = winner_of(found, 1);
-    split->slo_s = request->slo.seconds;
-    if (request->slo.times > 0) split->slo_s = alone ? request->slo.times * alone->seconds : 0;
-    if (split->slo_s <= 0) return;
+    if (split->slo_s <= 0 || request->scenario != SUITE_SCENARIO_SINGLE) return;
     if (!split->service.has_interval) {
         split->verdict = SUITE_SLO_UNSURE;
         return;
@@ -152,6 +182,20 @@ static void count_images(const suite_procure_request *request, suite_split *spli
     split->images_per_hour.most = rate * split->service.seconds / split->service.low;
 }
 
+/* Images an hour at the highest rate, and at the ends of the service time's interval. */
+static dit_status count_served(const suite_procure_request *request, suite_split *split)
+{
+    const double hour = 3600 * images_of(request);
+    suite_capacity load;
+    split->images_per_hour = (suite_ranged){.value = hour * split->load.rate};
+    if (!split->service.has_interval) return DIT_OK;
+    DIT_TRY(suite_serve_capacity(request, split->slo_s, split->service.high, split->replicas, SUITE_SERVE_LOOK, &load));
+    split->images_per_hour.least = hour * load.rate;
+    DIT_TRY(suite_serve_capacity(request, split->slo_s, split->service.low, split->replicas, SUITE_SERVE_LOOK, &load));
+    split->images_per_hour.most = hour * load.rate;
+    return DIT_OK;
+}
+
 static dit_status put_price(const suite_procure_request *request, suite_split *split)
 {
     const suite_price_machine *machine = &request->machines[split->machine].priced.machine;
@@ -169,7 +213,7 @@ static dit_status put_price(const suite_procure_request *request, suite_split *s
     split->per_1000.value = 1000 * split->price.median / rate->value;
     if (!split->service.has_interval) return DIT_OK;
     split->per_1000.least = 1000 * split->price.least / rate->most;
-    split->per_1000.most = 1000 * split->price.most / rate->least;
+    split->per_1000.most = rate->least > 0 ? 1000 * split->price.most / rate->least : INFINITY;
     return DIT_OK;
 }
 
@@ -188,6 +232,7 @@ static dit_status put_power(const suite_procure_request *request, const suite_se
 {
     const suite_price_machine *machine = &request->machines[split->machine].priced.machine;
     double busy = least_device_s(found) / (split->chosen->ranks * split->chosen->seconds);
+    if (request->scenario == SUITE_SCENARIO_SERVER) busy *= split->load.run.busy;
     dit_status st = suite_power_of(request->power, machine->accelerator, machine->limit_w, split->devices,
                                    fmin(busy, 1), 1, &split->power);
     if (st == DIT_ERR_NOT_FOUND) {
@@ -204,14 +249,21 @@ static dit_status fill_split(const suite_procure_request *request, const suite_s
                              const suite_platform *platform, suite_split *split)
 {
     if (base) choose_base(request, base, split);
-    choose(request, found, split);
+    bound(request, found, split);
+    if (request->scenario == SUITE_SCENARIO_SERVER)
+        DIT_TRY(choose_served(request, found, split));
+    else
+        choose(request, found, split);
     if (!split->chosen) {
-        explain_none(found, platform, split);
+        if (!split->reason[0]) explain_none(found, platform, split);
         return DIT_OK;
     }
     DIT_TRY(forecast(request, split));
-    judge(request, found, split);
-    count_images(request, split);
+    judge(request, split);
+    if (request->scenario == SUITE_SCENARIO_SERVER)
+        DIT_TRY(count_served(request, split));
+    else
+        count_images(request, split);
     DIT_TRY(put_price(request, split));
     return put_power(request, found, split);
 }

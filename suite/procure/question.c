@@ -8,7 +8,7 @@
 
 const char *const *suite_scenario_names(void)
 {
-    static const char *const names[] = {"single", "offline", NULL};
+    static const char *const names[] = {"single", "offline", "server", NULL};
     return names;
 }
 
@@ -21,8 +21,15 @@ const char *const *suite_procure_goal_names(void)
 dit_status suite_slo_read(const char *text, suite_slo *out)
 {
     char *end;
+    *out = (suite_slo){.quantile = 0.95};
+    if (text[0] == 'p') {
+        out->quantile = strtod(text + 1, &end) / 100;
+        if (end == text + 1 || *end != '=' || !(out->quantile >= 0.5 && out->quantile < 1))
+            return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--slo \"%s\" bounds no quantile from p50 on", text),
+                                  "write p95=8s or p99.9=3x");
+        text = end + 1;
+    }
     double number = strtod(text, &end);
-    *out = (suite_slo){.seconds = 0};
     if (end != text && strcmp(end, "x") == 0 && number > 0 && isfinite(number)) {
         out->times = number;
         return DIT_OK;

@@ -6,15 +6,17 @@
 #include "suite/prices/power.h"
 #include "suite/prices/price.h"
 #include "suite/procure/forecast.h"
+#include "suite/queue/capacity.h"
 #include "suite/queue/offline.h" /* SUITE_OFFLINE_REQUESTS are there at the start */
 #include "suite/search/search.h"
 
 typedef enum {
     SUITE_SCENARIO_SINGLE,  /* one request on all devices, the next when it is done        */
     SUITE_SCENARIO_OFFLINE, /* all requests are there: replicas of the best mesh share them */
+    SUITE_SCENARIO_SERVER,  /* requests arrive by chance: the highest rate within the bound */
     SUITE_SCENARIO_COUNT
 } suite_scenario;
-const char *const *suite_scenario_names(void); /* "single", "offline", NULL */
+const char *const *suite_scenario_names(void); /* "single", "offline", "server", NULL */
 
 typedef enum {
     SUITE_PROCURE_SPEED, /* ranks by seconds of a request (single), or by seconds an image (offline) */
@@ -26,9 +28,10 @@ const char *const *suite_procure_goal_names(void); /* "speed", "cost", NULL */
 /* A bound on the time of a request. Zeroed: there is none. */
 typedef struct {
     double seconds;
-    double times; /* of one device of the same machine alone; seconds is 0 then */
+    double times;    /* of one device of the same machine alone; seconds is 0 then */
+    double quantile; /* of the latency, waiting included; 0.95 where nothing else was said */
 } suite_slo;
-/* Reads "5s", "500ms" or "3x". Errors: DIT_ERR_USAGE. */
+/* Reads "5s", "500ms", "3x", or one of them behind "p99=". Errors: DIT_ERR_USAGE. */
 dit_status suite_slo_read(const char *text, suite_slo *out);
 
 typedef struct {
@@ -48,6 +51,7 @@ typedef struct {
     suite_scenario scenario;
     suite_procure_goal goal;
     suite_slo slo;
+    suite_arrivals arrivals; /* of scenario server: law and seed */
     const suite_price_book *book;
     suite_price_terms terms;
     const suite_power_table *power;

@@ -33,7 +33,8 @@ typedef struct {
     double base_s;                      /* seconds of a request (single), or of an image (offline); 0: not known */
     double slo_s;                       /* the bound in seconds; 0: none    */
     suite_slo_verdict verdict;
-    double p_within; /* share of held-out errors that leave it within the bound; 0 without an interval */
+    double p_within;     /* share of held-out errors that leave it within the bound; 0 without an interval */
+    suite_capacity load; /* of scenario server: the highest rate, and the latencies at it */
     suite_ranged images_per_hour;
     suite_price price;     /* of the devices, an hour  */
     suite_ranged per_1000; /* money for 1,000 images, at the median quote; least and most: of quotes and interval */

@@ -20,8 +20,12 @@ static void bounds_are_times_or_multiples(void **state)
     assert_int_equal(suite_slo_read("3x", &slo), DIT_OK);
     near(slo.seconds, 0, 0);
     near(slo.times, 3, 0);
+    near(slo.quantile, 0.95, 0);
+    assert_int_equal(suite_slo_read("p99.9=8s", &slo), DIT_OK);
+    near(slo.quantile, 0.999, 1e-12);
+    near(slo.seconds, 8, 0);
     for (int i = 0; i < 6; i++) {
-        const char *const wrong[] = {"", "x", "0x", "-1s", "soon", "3x4"};
+        const char *const wrong[] = {"", "x", "0x", "-1s", "p99", "p101=3s"};
         assert_int_equal(suite_slo_read(wrong[i], &slo), DIT_ERR_USAGE);
     }
     dit_error_clear();

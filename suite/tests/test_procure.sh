@@ -56,6 +56,17 @@ ok "so many that all devices work" holds offline 's("8xb200-sxm", 8)["replicas"]
 ok "and 1,000 requests are done in whole rounds" holds offline 'abs(s("8xb200-sxm", 8)["images_per_hour"]["value"] - 3600 * 1000 / (-(-1000 // s("8xb200-sxm", 8)["replicas"]) * s("8xb200-sxm", 8)["service_s"]["value"])) < 1e-6'
 ok "offline requests have no bound" exits 2 "$ditbench" procure "$model" --scenario offline --slo 5s
 
+# ---- server: requests arrive by chance ---------------------------------------------------------------------------------
+ok "requests that arrive by chance are served" procure served --scenario server --slo p95=3x
+ok "within the bound" holds served 'all(x["load"]["quantile_s"] - 1.5 * x["load"]["quantile_half_s"] <= x["load"]["bound_s"] for x in d["splits"] if "load" in x)'
+ok "more devices bear more" holds served 's("8xb200-sxm", 8)["images_per_hour"]["value"] > 2 * s("8xb200-sxm", 2)["images_per_hour"]["value"]'
+ok "waiting costs rate: less than all busy all the time" holds served 'all(0 < x["load"]["busy"] < 1 and x["load"]["requests_per_hour"] < 3600 * x["replicas"] / x["service_s"]["value"] for x in d["splits"] if "load" in x)'
+ok "at a shorter time more is borne, at a longer less" holds served 'all(x["images_per_hour"]["lo"] < x["images_per_hour"]["value"] < x["images_per_hour"]["hi"] for x in d["splits"] if "lo" in x.get("service_s", {}))'
+ok "the quantile is of the question" holds served 'd["question"]["quantile"] == 0.95'
+ok "a bound shorter than the fastest mesh is a reason" procure none --scenario server --slo 1ms
+ok "in words" holds none 'all("bound" in x["absent"]["service_s"] for x in d["splits"] if x["platform"] == "8xb200-sxm")'
+ok "a server without a bound is no question" exits 2 "$ditbench" procure "$model" --scenario server
+
 # ---- a price changes costs alone ------------------------------------------------------------------------------------------
 dearer() { # the same books, but one quote costs ten times as much
     mkdir -p "$work/prices" && cp "$source_dir"/workloads/prices/*.json "$work/prices/" || return 1
@@ -112,7 +123,7 @@ schema_holds() {
 import json, sys
 import jsonschema
 schema = json.load(open(sys.argv[1] + "/results/schema/procure.schema.json"))
-for name in ("first", "wide", "short", "offline", "dear"):
+for name in ("first", "wide", "short", "offline", "served", "none", "dear"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
 PY
 }

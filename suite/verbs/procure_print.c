@@ -18,15 +18,25 @@ static const suite_split *first_chosen(const suite_procured *procured)
     return NULL;
 }
 
+static void print_scenario(const suite_procure_request *request, FILE *out)
+{
+    fprintf(out, "scenario %s", suite_scenario_names()[request->scenario]);
+    if (request->scenario == SUITE_SCENARIO_SERVER)
+        fprintf(out, " (p%g within %g%s)", 100 * request->slo.quantile,
+                request->slo.times > 0 ? request->slo.times : request->slo.seconds,
+                request->slo.times > 0 ? " times one device alone" : " s");
+}
+
 static void print_title(const suite_procure_request *request, const suite_procured *procured, FILE *out)
 {
     const suite_split *first = first_chosen(procured);
     const cJSON *run = first ? dit_json_member(first->chosen->kase->document, "run") : NULL;
     char day[SUITE_DAY_TEXT];
     suite_day_write(request->terms.day, day);
-    fprintf(out, "%s, scenario %s, ranked by %s; %s, %s", request->search.model,
-            suite_scenario_names()[request->scenario], suite_procure_goal_names()[request->goal],
-            request->search.profile, request->search.scope ? request->search.scope : "pipeline");
+    fprintf(out, "%s, ", request->search.model);
+    print_scenario(request, out);
+    fprintf(out, ", ranked by %s; %s, %s", suite_procure_goal_names()[request->goal], request->search.profile,
+            request->search.scope ? request->search.scope : "pipeline");
     if (run) {
         double frames = dit_json_number_or(run, "num_frames", 1);
         fprintf(out, ", %.0fx%.0f", dit_json_number_or(run, "width_px", 0), dit_json_number_or(run, "height_px", 0));
@@ -56,6 +66,8 @@ enum {
     PER_HOUR,
     PER_1000,
     COSTS,
+    P50,
+    P99,
     WATTS,
     KWH,
     RANK,
@@ -76,6 +88,8 @@ static const suite_column columns[COLUMNS] = {
     [PER_HOUR] = {"per_hour", "price/h", true, 0},
     [PER_1000] = {"per_1000", "per 1,000", false, 0},
     [COSTS] = {"per_1000_interval", "lo..hi", true, 2},
+    [P50] = {"p50_s", "p50 s", false, 0},
+    [P99] = {"p99_s", "p99 s", false, 0},
     [WATTS] = {"server_w", "server W", false, 3},
     [KWH] = {"images_per_kwh", "images/kWh", false, 4},
     [RANK] = {"rank", "rank", true, 0},
@@ -138,6 +152,8 @@ static dit_status add_split(suite_table *table, const suite_procure_request *req
     range_text(service->low, service->high, text[TRUTH]);
     write_verdict(split, text[VERDICT]);
     snprintf(text[IMAGES], CELL, "%.0f", split->images_per_hour.value);
+    if (request->scenario == SUITE_SCENARIO_SERVER) snprintf(text[P50], CELL, "%.3g", split->load.run.p50);
+    if (request->scenario == SUITE_SCENARIO_SERVER) snprintf(text[P99], CELL, "%.3g", split->load.run.p99);
     write_price(split, text[PER_HOUR]);
     if (split->per_1000.value > 0) snprintf(text[PER_1000], CELL, "%.3g", split->per_1000.value);
     range_text(split->per_1000.least, split->per_1000.most, text[COSTS]);
@@ -238,9 +254,10 @@ static void print_checks(const suite_procured *procured, FILE *out)
         fprintf(
             out,
             "Checked on %s: intervals that promise %.0f %% hold %.0f %% of %d groups; of %d verdicts on pairs %d are "
-            "right (at least %.0f %%)%s%s.\n",
+            "right (at least %.0f %%; %.0f %% where pairs of two groups count once)%s%s.\n",
             kinds[i], 100 * coverage->mean_level, 100 * coverage->by_group, coverage->groups, calls->called,
-            calls->right, 100 * calls->bound_by_pair, procured->licence.allowed[i] ? "" : ": no verdicts, ",
+            calls->right, 100 * calls->bound_by_pair, 100 * calls->bound,
+            procured->licence.allowed[i] ? "" : ": no verdicts, ",
             procured->licence.allowed[i] ? "" : procured->licence.why[i]);
     }
 }

@@ -18,23 +18,27 @@ static const char purpose[] =
     "predicted, with the interval that errors on held-out published times support; a machine that nothing was fitted\n"
     "on has the interval of machines left out. Prices are quotes with their dates, or the reason why there is none.\n"
     "Scenarios: single (one request on all devices, then the next), offline (all requests are there at the start,\n"
-    "replicas share them). Goals: speed, cost. --slo is a bound on a request's time: meets or misses where the whole\n"
-    "interval is on one side, else likely or unlikely, with the share of held-out errors that leave it within.\n"
+    "replicas share them), server (requests arrive by chance: the split that bears the highest rate with a quantile "
+    "of\n"
+    "the latency within --slo). Goals: speed, cost. In scenario single a machine meets or misses --slo where its "
+    "whole\n"
+    "interval is on one side; else it is likely or unlikely, with the share of held-out errors that leave it within.\n"
     "Exit: 0 answered; 2 a wrong question; 4 without a simulator; 5 the predictions' own checks do not allow verdicts.";
 static const char examples[] =
     "ditbench procure --model flux.1-dev --slo 5s\n"
     "ditbench procure flux.1-dev --slo 5s --goal cost --old-prices --doubtful\n"
     "ditbench procure flux.1-dev --scenario offline --machines 8xh100-sxm,8xl40\n"
+    "ditbench procure flux.1-dev --scenario server --slo p95=8s --machines 8xh100-sxm@8\n"
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
-enum { OWN_OPTIONS = 24, MOST_DEVICES = 8 };
+enum { SERVE_SEED = 7, OWN_OPTIONS = 24, MOST_DEVICES = 8 };
 
 typedef struct {
     suite_cli cli;
     suite_procure_request request;
     price_options prices;
-    const char *calibration, *machines, *scenario, *goal, *slo, *base, *resolution, *held_out;
+    const char *calibration, *machines, *scenario, *goal, *slo, *arrivals, *base, *resolution, *held_out;
     double level;
     bool all, extrapolate;
     suite_calibration fitted;
@@ -105,6 +109,11 @@ static dit_status read_words(procure_call *call)
     request->scenario = (suite_scenario)scenario;
     request->goal = (suite_procure_goal)goal;
     if (call->slo) DIT_TRY(suite_slo_read(call->slo, &request->slo));
+    if (!call->slo && request->scenario == SUITE_SCENARIO_SERVER)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario server needs a bound: at which latency is it full?"),
+                              "as in --slo p95=8s");
+    request->arrivals.seed = SERVE_SEED;
+    DIT_TRY(suite_arrivals_parse(call->arrivals, &request->arrivals));
     if (call->slo && request->scenario == SUITE_SCENARIO_OFFLINE)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--slo bounds a request, and offline requests wait for each other"),
@@ -170,7 +179,8 @@ static void release(procure_call *call)
 
 int suite_verb_procure(int argc, char **argv)
 {
-    procure_call call = {.scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .level = 0.9};
+    procure_call call = {
+        .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9};
     suite_search_request *search = &call.request.search;
     suite_option options[PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
     const suite_option own[] = {
@@ -178,10 +188,13 @@ int suite_verb_procure(int argc, char **argv)
          &search->model, 0, 0},
         {"machines", 0, SUITE_OPTION_STRING, "LIST",
          "platforms, also 8xl40@4 for four devices (default: all of one node)", &call.machines, 0, 0},
-        {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single or offline (default: single)", &call.scenario, 0, 0},
+        {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single, offline or server (default: single)", &call.scenario, 0,
+         0},
         {"goal", 'g', SUITE_OPTION_STRING, "WORD", "speed or cost (default: speed)", &call.goal, 0, 0},
-        {"slo", 0, SUITE_OPTION_STRING, "TIME", "bound of a request's time: 5s, or 3x for three times one device",
-         &call.slo, 0, 0},
+        {"slo", 0, SUITE_OPTION_STRING, "TIME",
+         "bound of a request's time: 5s, p99=8s, or 3x for three times one device", &call.slo, 0, 0},
+        {"arrivals", 0, SUITE_OPTION_STRING, "LAW",
+         "of scenario server: poisson, regular or gamma:CV (default: poisson)", &call.arrivals, 0, 0},
         {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software (default: torch-compile-2025)", &search->profile, 0,
          0},
         {"base", 0, SUITE_OPTION_STRING, "NAME",
