@@ -29,8 +29,10 @@ typedef struct {
     const char *element; /* NULL: what the platform computes in */
     const char *scope;   /* NULL: "pipeline"                */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
-    bool approximate;    /* stages and displaced patches, too                                            */
+    bool approximate;         /* stages and displaced patches, too                                            */
+    const dit_parallel *mesh; /* this one alone, on as many devices as it has; NULL: all */
     bool untuned;        /* of each number of ranks only what nobody searches for: CFG, then Ulysses, then a ring */
+    bool bounds_only;    /* simulate nothing: candidates stay open, by their bounds                      */
     bool exhaustive;     /* simulate every mesh that fits: for tests                                     */
     bool fresh;          /* neither read nor write the shape cache                                       */
     double within;       /* 0.02: stop when no mesh can be more than 2 % better; 0: when none can be better */

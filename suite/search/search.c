@@ -219,7 +219,7 @@ static dit_status run_race(search_race *race)
 static dit_status simulate_best_first(suite_search *s)
 {
     search_race race = {.search = s};
-    if (s->request.goal == SUITE_GOAL_MEMORY || !s->count) return DIT_OK;
+    if (s->request.goal == SUITE_GOAL_MEMORY || s->request.bounds_only || !s->count) return DIT_OK;
     dit_status st = run_race(&race);
     free(race.runners);
     free(race.order);
@@ -286,7 +286,8 @@ static void finish(suite_search *s)
 {
     for (int i = 0; i < s->count; i++) {
         suite_search_candidate *one = &s->candidates[i];
-        if (one->state == SUITE_FOUND_OPEN && s->request.goal != SUITE_GOAL_MEMORY) one->state = SUITE_FOUND_BOUND;
+        bool excluded = s->request.goal != SUITE_GOAL_MEMORY && !s->request.bounds_only;
+        if (one->state == SUITE_FOUND_OPEN && excluded) one->state = SUITE_FOUND_BOUND;
         s->kept += one->kept;
         s->by_bound += one->state == SUITE_FOUND_BOUND;
         s->by_memory += one->state == SUITE_FOUND_MEMORY;
@@ -349,6 +350,7 @@ static dit_status resolve(suite_search_request *request, suite_platform *platfor
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "platform %s is not simulated, and a search simulates", platform->name),
             "name one that `ditbench list platforms` shows with backend cost");
+    if (request->mesh) request->devices = dit_parallel_world_size(request->mesh);
     if (!request->devices) request->devices = platform->devices;
     if (!request->scope) request->scope = "pipeline";
     if (request->devices > platform->devices)

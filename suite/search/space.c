@@ -46,15 +46,16 @@ static dit_status expand(const suite_search_request *request, int ranks, const d
 
 static dit_status expand_sizes(suite_search *s)
 {
-    int devices = (int)s->request.devices;
+    const dit_parallel *mesh = s->request.mesh;
+    int devices = mesh ? dit_parallel_world_size(mesh) : (int)s->request.devices;
     s->sizes = calloc((size_t)devices, sizeof *s->sizes);
     if (!s->sizes) return fail_memory();
     for (int ranks = 1; ranks <= devices; ranks++) {
-        if (ranks < devices && (devices % ranks || !takes_sizes(s->request.goal))) continue;
+        if (ranks < devices && (mesh || devices % ranks || !takes_sizes(s->request.goal))) continue;
         s->size_count++;
         suite_search_size *size = &s->sizes[s->size_count - 1];
         *size = (suite_search_size){.ranks = ranks, .winner = -1};
-        DIT_TRY(expand(&s->request, ranks, NULL, &size->workload));
+        DIT_TRY(expand(&s->request, mesh ? 0 : ranks, mesh, &size->workload));
     }
     return DIT_OK;
 }
@@ -204,7 +205,7 @@ dit_status suite_search_add_uneven(suite_search *search, const suite_platform *p
     int even = search->count;
     dit_parallel mesh;
     bool better;
-    if (!search->request.approximate) return DIT_OK;
+    if (!search->request.approximate || search->request.mesh) return DIT_OK;
     search->uneven = calloc((size_t)even + 1, sizeof *search->uneven);
     if (!search->uneven) return fail_memory();
     for (int i = 0; i < even; i++) {

@@ -37,8 +37,14 @@ few() { # MESHES SIMULATED: a quarter of them, or three
 compare() { # MODEL DEVICES PLATFORM PROFILE ARGUMENT...
     local case="$1 on $2 of $3 ${*:5}" best chosen
     local arguments=("$1" --devices "$2" --platform "$3" --profile "$4" --steps 8 --scope latents --what-if 0 --fresh "${@:5}")
-    search all "${arguments[@]}" --exhaustive && search found "${arguments[@]}" -j 1
-    report $? "$case: both searches answer"
+    search all "${arguments[@]}" --exhaustive
+    local all_code=$?
+    search found "${arguments[@]}" -j 1
+    if [ $? -eq 1 ] && [ $all_code -eq 1 ]; then # no mesh is legal, or none fits
+        ! grep -q '"winner":' "$work/all" "$work/found"
+        report $? "$case: neither search has a mesh"
+        return
+    fi
     best=$(winner all) chosen=$(told found)
     awk -v a="$best" -v b="$chosen" 'BEGIN { exit !(a > 0 && b <= a * (1 + 1e-9) && b >= a * (1 - 1e-9)) }'
     report $? "$case: the winner is that of simulating all ($chosen s, $best s)"
@@ -58,7 +64,7 @@ for model in "${models[@]}"; do
         few "$(count found meshes)" "$(count found simulated)"
         report $? "with a switch few meshes are simulated"
         compare "$model" "$devices" 8xl40 pytorch-eager-2024
-        [ -z "${DITBENCH_TEST_ALL:-}" ] || compare "$model" "$devices" 2x8xl40 pytorch-eager-2024 --quality approximate
+        [ -z "${DITBENCH_TEST_ALL:-}" ] || compare "$model" $((2 * devices)) 2x8xl40 pytorch-eager-2024 --quality approximate
     done
 done
 [ -n "${DITBENCH_TEST_ALL:-}" ] || compare pixart-alpha-xl-2~two-blocks 2 8xl40 pytorch-eager-2024 --quality approximate
@@ -99,6 +105,12 @@ report $? "it says who would win with hosts, links or devices four times as fast
 search cut flux.1-dev --platform 8xl40 --profile pytorch-eager-2024 --devices 2 --quality approximate --what-if 0 --exhaustive
 meshes cut | awk '$1 == "pp2" { even = $2 } $1 ~ /^pp2_[0-9]+,[0-9]+$/ { cut = $2 } END { exit !(cut > 0 && cut < even) }'
 report $? "a pipeline whose blocks are shared out by their times is faster than an even one"
+search single "${small[@]}" --steps 8 --what-if 0 --mesh "u2 r2"
+[ "$(count single meshes)" -eq 1 ] && [ "$(meshes single | cut -d' ' -f1)" = u2_r2 ] && [ -n "$(told single)" ]
+report $? "one mesh may be asked for"
+search planned "${small[@]}" --steps 8 --dry-run --fresh
+[ $? -eq 0 ] && [ "$(count planned simulated)" -eq 0 ] && [ "$(count planned meshes)" -eq "$(count first meshes)" ] && ! grep -q '"winner":' "$work/planned"
+report $? "a dry run has bounds and no simulation"
 search large hunyuanvideo --platform 4xt4 --devices 1
 [ $? -eq 1 ] && ! grep -q '"winner":' "$work/large" && grep -q 'E_CONSTRAINT_MEMORY' "$work/large"
 report $? "exit 1 where no mesh fits, with the memory that each one needs"

@@ -1,4 +1,5 @@
 /* ditbench search: the best mesh of a model on a simulated machine, and what excludes each other one. */
+#include "base/label.h"
 #include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/console/cli.h"
@@ -34,7 +35,8 @@ static const double GIB = 1024.0 * 1024 * 1024;
 typedef struct {
     suite_search_request request;
     suite_calibration fitted;
-    const char *calibration, *goal, *quality, *within, *resolution, *times;
+    const char *calibration, *goal, *quality, *within, *resolution, *times, *mesh;
+    dit_parallel parallel; /* of `mesh` */
     int64_t jobs;
     bool all;
     suite_search found;
@@ -84,7 +86,7 @@ static dit_status add_candidate(suite_table *table, const suite_search *s, const
     DIT_TRY(suite_table_set(table, MESH, one->mesh));
     if (sizes) DIT_TRY(set_number(table, RANKS, "%.0f", one->ranks));
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(set_number(table, REPLICAS, "%.0f", one->replicas));
-    DIT_TRY(suite_table_set(table, STATE, one->kept ? "kept" : one->state == SUITE_FOUND_OPEN ? "counted" : state));
+    DIT_TRY(suite_table_set(table, STATE, one->kept ? "kept" : state));
     if (one->seconds > 0) DIT_TRY(set_number(table, SECONDS, "%.4g", one->seconds));
     if (s->request.goal == SUITE_GOAL_THROUGHPUT && one->value > 0)
         DIT_TRY(set_number(table, VALUE, "%.4g", one->value));
@@ -153,6 +155,10 @@ static void print_changes(const suite_search *s)
 
 static void print_winner(const suite_search *s)
 {
+    if (s->request.bounds_only && s->winner < 0) {
+        printf("\nNothing was simulated. Meshes would be in this order, until no other can win.\n");
+        return;
+    }
     if (s->winner < 0) {
         printf(s->failed ? "\nNo mesh could be searched: the reasons are above.\n" : "\nNo mesh fits.\n");
         return;
@@ -206,6 +212,11 @@ static dit_status read_words(search_call *call)
     request->approximate = strcmp(call->quality, qualities[1]) == 0;
     if (!request->approximate && strcmp(call->quality, qualities[0]) != 0)
         return dit_fail_word(DIT_ERR_USAGE, "--quality", call->quality, qualities);
+    if (call->mesh) {
+        DIT_TRY(dit_parallel_from_label(call->mesh, &call->parallel));
+        request->mesh = &call->parallel;
+        request->approximate = true; /* it says itself what it is */
+    }
     if (request->what_if < 0) return DIT_FAIL(DIT_ERR_USAGE, "--what-if: %g is no number of times", request->what_if);
     if (call->within) DIT_TRY(read_share("--within", call->within, &request->within));
     if (call->times) request->scale_bounds = strtod(call->times, NULL);
@@ -229,6 +240,7 @@ static dit_status search(search_call *call, suite_cli *cli)
     DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     call->request.calibration = &call->fitted;
     call->request.at_once = (int)call->jobs;
+    call->request.bounds_only = cli->dry_run;
     call->request.told = tell, call->request.context = cli;
     return suite_search_run(&call->request, &call->found);
 }
@@ -252,7 +264,7 @@ static dit_status print(const search_call *call, const suite_cli *cli)
 
 static int exit_code(const suite_search *s)
 {
-    if (s->winner >= 0) return DIT_EXIT_OK;
+    if (s->winner >= 0 || (s->request.bounds_only && s->by_memory + s->failed < s->count)) return DIT_EXIT_OK;
     return s->failed ? DIT_EXIT_CASE : DIT_EXIT_GATE;
 }
 
@@ -288,6 +300,7 @@ int suite_verb_search(int argc, char **argv)
          "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "also list meshes that are not legal, and why", &call.all, 0, 0},
+        {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "this mesh alone, whatever its quality: \"u4 r2\"", &call.mesh, 0, 0},
         {"what-if", 0, SUITE_OPTION_NUMBER, "TIMES",
          "the best mesh with hosts, links or devices so many times as fast; 0: not asked (default: 2)",
          &request->what_if, 0, 0},
