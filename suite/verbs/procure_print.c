@@ -217,6 +217,7 @@ static void print_leaders(const suite_procure_request *request, const suite_proc
 static void print_base(const suite_procure_request *request, const suite_procured *procured, FILE *out)
 {
     const suite_split *best = NULL;
+    if (request->goal != SUITE_PROCURE_SPEED || request->scenario == SUITE_SCENARIO_SERVER) return; /* of other units */
     for (int i = 0; i < procured->count; i++) {
         const suite_split *split = &procured->splits[i];
         if (split->ranked && split->base_s > 0 && (!best || split->base_s < best->base_s)) best = split;
