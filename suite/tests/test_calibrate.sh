@@ -26,6 +26,10 @@ shows_what_is_there() {
 }
 
 ok "calibrate --dry-run lists parameters and points" lists_everything
+listed_alike() { # and fits nothing, which takes minutes
+    timeout 60 "$ditbench" calibrate --from published --holdout --dry-run --json >"$work/list.holdout" && cmp "$work/list" "$work/list.holdout"
+}
+ok "so does --holdout --dry-run" listed_alike
 ok "calibrate --show tells values, points and errors" shows_what_is_there
 ok "calibrate alone says what it needs" fails_with 2 'needs --from' "$ditbench" calibrate
 ok "an unknown source is refused" fails_with 2 'did you mean "published"' "$ditbench" calibrate --from publshed

@@ -254,8 +254,6 @@ static dit_status hold_out(const calibrate_call *call, const suite_calibrate_par
 {
     char path[SUITE_PATH];
     cJSON *document = NULL;
-    if (call->stage)
-        return DIT_FAIL(DIT_ERR_USAGE, "--holdout fits the whole plan anew; it cannot be asked of one stage");
     DIT_TRY(call->cli.output ? suite_path(path, "%s", call->cli.output) : suite_holdout_path(call->path, path));
     DIT_TRY(suite_calibrate_holdout(params, call->by, &document));
     dit_status st = write_file(call, document, path);
@@ -274,7 +272,9 @@ static dit_status calibrate_published(calibrate_call *call)
                                            .tell = tell,
                                            .context = call};
     cJSON *document = NULL;
-    if (call->holdout) return hold_out(call, &params);
+    if (call->holdout && call->stage)
+        return DIT_FAIL(DIT_ERR_USAGE, "--holdout fits the whole plan anew; it cannot be asked of one stage");
+    if (call->holdout && !call->cli.dry_run) return hold_out(call, &params); /* a dry run lists what would be fitted */
     dit_status st =
         call->cli.dry_run ? suite_calibrate_list(&params, &document) : suite_calibrate_fit(&params, &document);
     if (st == DIT_OK && call->cli.dry_run)
