@@ -31,6 +31,7 @@ dit_status suite_prediction_of(const suite_held_out *held, const char *accelerat
     DIT_TRY(suite_profile_load(profile, &software));
     out->software_unmeasured = !software.measured;
     out->of.fitted = suite_held_out_is_fitted(held, accelerator);
+    if (out->of.fitted) out->attention_assumed = false; /* its own errors tell what that is worth */
     return DIT_OK;
 }
 

@@ -12,7 +12,7 @@
 typedef struct {
     suite_error_class of;                /* no SUITE_CLASS_ANY */
     int64_t devices, tokens, parameters; /* tokens of one image or clip, parameters of the model; as in held_out.h   */
-    bool attention_assumed;              /* nobody has published how fast the accelerator's attention is             */
+    bool attention_assumed;              /* nobody has published how fast attention is on such a chip, nor fitted it */
     bool software_unmeasured;            /* nobody has timed the software profile on a GPU                           */
     bool extrapolate;                    /* go on outside what was checked, and say so                               */
 } suite_prediction;

@@ -300,7 +300,12 @@ static void a_machine_says_itself_whether_it_was_checked(void **state)
     assert_ok(suite_prediction_of(&held, "a100-sxm-80", "pytorch-eager", &asked));
     assert_true(asked.of.fitted);
     assert_false(asked.attention_assumed || asked.software_unmeasured);
-    assert_ok(suite_prediction_of(&held, "h200-sxm-141", "ditbench", &asked));
+    assert_ok(suite_prediction_of(&held, "l40", "pytorch-eager", &asked)); /* assumed, but fitted: its errors tell */
+    assert_true(asked.of.fitted && !asked.attention_assumed);
+    assert_ok(suite_prediction_of(&held, "mi300x", "pytorch-eager", &asked));
+    assert_true(!asked.of.fitted && asked.attention_assumed);
+    assert_ok(suite_prediction_of(&held, "h200-sxm-141", "ditbench", &asked)); /* the H100's chip */
+    assert_false(asked.attention_assumed);
     assert_false(asked.of.fitted);
     assert_true(asked.software_unmeasured);
     assert_fails(suite_prediction_of(&held, "a100-sxm", "ditbench", &asked), DIT_ERR_NOT_FOUND, "a100-sxm");
