@@ -29,7 +29,7 @@ static dit_status find_change(suite_search *search, suite_search_part part, int 
     double *const faster[SUITE_CHANGE_COUNT] = {&params.faster.host, &params.faster.links, &params.faster.device};
     suite_search_change *change = &search->changes[part];
     *faster[part] = search->request.what_if;
-    DIT_TRY(suite_search_bounds(search, &params, 0, bounds));
+    DIT_TRY(suite_search_bounds(search, &params, false, 0, bounds));
     int first = find_lowest(search, bounds);
     if (first < 0 || bounds[before].status != DIT_OK) return DIT_OK;
     *change = (suite_search_change){first, before, bounds[first].seconds, bounds[before].seconds};

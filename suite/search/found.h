@@ -118,8 +118,9 @@ suite_simulate_params suite_search_params(const suite_search *search);
 /* Gives a word of the platform of the search's cases: "profile", "element"; "" without a case. */
 const char *suite_search_word(const suite_search *search, const char *key);
 /* Computes the bounds of candidates `first` and on, bounds[count], with these parameters: of the first rank of every
- * stage, and of a displaced patch with one neighbour and one with two. Errors: those of suite_bounds_of. */
-dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, int first,
+ * stage, and of a displaced patch with one neighbour and one with two. kept: they may come from the shape cache, and
+ * stay there. Errors: those of suite_bounds_of. */
+dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, bool kept, int first,
                                suite_bounds *bounds);
 
 #endif

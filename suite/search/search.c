@@ -62,7 +62,7 @@ static dit_status bound_from(suite_search *s, const suite_platform *platform, in
 {
     const suite_simulate_params params = suite_search_params(s);
     suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
-    dit_status st = bounds ? suite_search_bounds(s, &params, first, bounds) : fail_memory();
+    dit_status st = bounds ? suite_search_bounds(s, &params, !s->request.fresh, first, bounds) : fail_memory();
     for (int i = first; i < s->count && st == DIT_OK; i++) {
         s->candidates[i].bounds = bounds[i];
         take_bounds(s, platform, &s->candidates[i]);
@@ -359,25 +359,8 @@ static dit_status resolve(suite_search_request *request, suite_platform *platfor
     return DIT_OK;
 }
 
-/* Whether everything was simulated before: then nothing is left that bounds could save. They alone tell memory, though,
- * so this is for searches that nobody chooses from. */
-static dit_status is_all_kept(const suite_search *s, bool *all)
-{
-    const suite_simulate_params params = suite_search_params(s);
-    suite_shape_cache cache;
-    suite_simulated known;
-    *all = s->request.untuned && !s->request.fresh && s->count > 0;
-    if (!*all) return DIT_OK;
-    DIT_TRY(suite_shape_cache_open(&params, s->candidates[0].kase->document, s->candidates[0].ranks,
-                                   s->request.platform, suite_search_word(s, "profile"), &cache));
-    for (int i = 0; *all && i < s->count; i++)
-        *all = suite_shape_cache_find(&cache, s->candidates[i].kase->document, s->candidates[i].ranks, &known);
-    return DIT_OK;
-}
-
 static dit_status run(suite_search *s)
 {
-    bool kept;
     suite_platform platform;
     int64_t began_ns = dit_clock_ns();
     DIT_TRY(resolve(&s->request, &platform));
@@ -385,8 +368,7 @@ static dit_status run(suite_search *s)
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(look_at_links(s));
     s->count_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();
-    DIT_TRY(is_all_kept(s, &kept));
-    if (!kept) DIT_TRY(bound_all(s, &platform));
+    DIT_TRY(bound_all(s, &platform));
     s->bounds_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();
     DIT_TRY(simulate_best_first(s));

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_SIMULATE_BOUNDS_H
 #define DIT_SUITE_SIMULATE_BOUNDS_H
 
-#include "suite/simulate/simulate.h"
+#include "suite/simulate/shape_cache.h"
 
 enum { SUITE_BOUND_BLOCKS = 128 };
 
@@ -18,9 +18,11 @@ typedef struct {
     double block_s[SUITE_BOUND_BLOCKS]; /* in each block of the model, as engine/bound/bounds.h says    */
 } suite_bounds;
 
-/* Computes the bounds of all cases, [count], on one platform with one profile. Errors: those of suite_simulate_check,
+/* Computes the bounds of all cases, [count], on one platform with one profile, or takes them from `cache` (NULL: neither
+ * that nor kept there), which was opened with these parameters, platform and profile. Errors: those of suite_simulate_check,
  * DIT_ERR_MEMORY, DIT_ERR_IO, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED; what is wrong with one case is told in its entry. */
 dit_status suite_bounds_of(const suite_simulate_params *params, const suite_simulate_bounded *cases, int count,
-                           const char *platform, const char *profile, suite_bounds *out);
+                           const char *platform, const char *profile, const suite_shape_cache *cache,
+                           suite_bounds *out);
 
 #endif

@@ -253,3 +253,31 @@ dit_status suite_shape_cache_keep(const suite_shape_cache *cache, const cJSON *d
     dit_json_put_int(&w, root, "memory_bytes", simulated->memory_bytes);
     return dit_json_finish_file(&w, root, path, true);
 }
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+static dit_status add_json(digest *d, const cJSON *item)
+{
+    char *text = NULL;
+    DIT_TRY(dit_json_canonical(item, &text));
+    add_text(d, text);
+    free(text);
+    return DIT_OK;
+}
+
+dit_status suite_shape_cache_bounds(const suite_shape_cache *cache, const suite_simulate_bounded *cases, int count,
+                                    char key[DIT_HASH_HEX], char path[SUITE_PATH])
+{
+    digest d = {""};
+    char ranks[64];
+    add_text(&d, "bounds");
+    add_text(&d, cache->ground);
+    for (int i = 0; i < count; i++) {
+        snprintf(ranks, sizeof ranks, "%d %d %d", cases[i].world_size, cases[i].blocks, cases[i].ranks != NULL);
+        add_text(&d, ranks);
+        DIT_TRY(add_json(&d, cases[i].document));
+        if (cases[i].ranks) DIT_TRY(add_json(&d, cases[i].ranks));
+    }
+    memcpy(key, d.so_far, DIT_HASH_HEX);
+    return path_of(cache, key, path);
+}

@@ -33,4 +33,9 @@ bool suite_shape_cache_find(const suite_shape_cache *cache, const cJSON *documen
 dit_status suite_shape_cache_keep(const suite_shape_cache *cache, const cJSON *document, int world_size,
                                   const suite_simulated *simulated);
 
+/* Gives key and path of the file that keeps the bounds of these cases, [count], each with its number of steps. Errors:
+ * DIT_ERR_MEMORY. */
+dit_status suite_shape_cache_bounds(const suite_shape_cache *cache, const suite_simulate_bounded *cases, int count,
+                                    char key[DIT_HASH_HEX], char path[SUITE_PATH]);
+
 #endif

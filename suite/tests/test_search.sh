@@ -85,6 +85,15 @@ find "$XDG_CACHE_HOME/ditbench/shapes" -name '*.json' -exec truncate -s 40 {} +
 search mended "${small[@]}" --steps 8
 [ "$(count mended simulated)" -gt 0 ] && [ "$(told mended)" = "$(told first)" ]
 report $? "files that were cut off are simulated again"
+bounds_of() { meshes "$1" | awk '{ print $1, $3 }'; }
+mapfile -t bounds < <(grep -l 'ditbench.bounds/1' -r "$XDG_CACHE_HOME/ditbench/shapes")
+search fewer flux.1-dev~one-of-each --platform 8xl40 --devices 2 --steps 8
+for file in $(grep -l 'ditbench.bounds/1' -r "$XDG_CACHE_HOME/ditbench/shapes"); do # those of other cases in their place
+    [ "$file" = "${bounds[0]}" ] || cp "$file" "${bounds[0]}"
+done
+search swapped "${small[@]}" --steps 8
+[ ${#bounds[@]} -gt 0 ] && [ "$(bounds_of swapped)" = "$(bounds_of first)" ]
+report $? "bounds are kept, and those of other cases are not taken for them"
 search other "${small[@]}" --steps 8 --profile torch-compile --calibration none
 [ "$(count other kept)" -eq 0 ]
 report $? "other software and no fitted values are another simulation"
