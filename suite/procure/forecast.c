@@ -2,11 +2,12 @@
 
 #include "base/case_facts.h"
 #include "base/list.h"
+#include "base/words.h"
+#include "suite/simulate/point_class.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 dit_status suite_forecaster_open(const char *path, double level, bool extrapolate, suite_forecaster *out)
 {
@@ -27,28 +28,6 @@ void suite_forecaster_release(suite_forecaster *forecaster)
 
 /* ---- which class --------------------------------------------------------------------------------------------------- */
 
-/* Profiles of one family differ by their date only. */
-static suite_error_software software_of(const char *profile)
-{
-    static const struct {
-        const char *begins;
-        suite_error_software software;
-    } families[] = {{"pytorch-eager", SUITE_SOFTWARE_EAGER},
-                    {"torch-compile-graphs", SUITE_SOFTWARE_GRAPHS},
-                    {"torch-compile", SUITE_SOFTWARE_COMPILED},
-                    {"pytorch-cuda-graphs", SUITE_SOFTWARE_GRAPHS},
-                    {"cuda-graphs", SUITE_SOFTWARE_GRAPHS}};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strncmp(profile, families[i].begins, strlen(families[i].begins)) == 0) return families[i].software;
-    return SUITE_SOFTWARE_OTHER;
-}
-
-static suite_error_kind kind_of(const dit_parallel *parallel)
-{
-    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1) return SUITE_KIND_PIPELINE;
-    return dit_parallel_is_displaced(parallel) ? SUITE_KIND_DISPLACED : SUITE_KIND_EXACT;
-}
-
 static dit_status describe(const suite_forecaster *forecaster, const suite_forecast_request *request,
                            suite_prediction *out)
 {
@@ -60,8 +39,8 @@ static dit_status describe(const suite_forecaster *forecaster, const suite_forec
     out->of.reach = request->devices > request->node_devices ? SUITE_REACH_NODES
                     : request->devices > 1                   ? SUITE_REACH_NODE
                                                              : SUITE_REACH_DEVICE;
-    out->of.kind = kind_of(request->parallel);
-    out->of.software = software_of(request->profile);
+    out->of.kind = dit_words_find(suite_error_kind_names(), suite_mesh_kind(request->parallel));
+    out->of.software = dit_words_find(suite_error_software_names(), suite_profile_software(request->profile));
     out->tokens = facts.image_tokens;
     out->parameters = facts.parameters;
     return DIT_OK;

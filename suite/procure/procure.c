@@ -2,7 +2,6 @@
 
 #include "base/list.h"
 #include "suite/platform/cluster.h"
-#include "suite/platform/platform.h"
 #include "suite/procure/contest.h"
 #include "suite/procure/serve.h"
 
@@ -10,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double GIB = 1024.0 * 1024 * 1024;
 
 /* ---- the best mesh for each number of devices ---------------------------------------------------------------------- */
 
@@ -41,13 +38,12 @@ static const suite_search_candidate *winner_of(const suite_search *found, int ra
     return size && size->winner >= 0 ? &found->candidates[size->winner] : NULL;
 }
 
-/* Seconds in which so many devices make an image, one request after the other on each replica; 0: they cannot. */
-static double offline_image_s(const suite_search_candidate *one, int devices, double images)
+/* Seconds in which so many devices serve a request, one after the other on each replica; INFINITY: they cannot. */
+static dit_status offline_s(const suite_search *found, int ranks, int devices, double *out)
 {
-    int replicas = one->ranks > 0 ? devices / one->ranks : 0;
-    if (replicas < 1 || replicas * one->ranks != devices) return 0;
-    double rounds = ceil((double)SUITE_OFFLINE_REQUESTS / replicas);
-    return rounds * one->seconds / (SUITE_OFFLINE_REQUESTS * images);
+    const suite_search_candidate *one = winner_of(found, ranks);
+    *out = INFINITY;
+    return one && devices % ranks == 0 ? suite_serve_offline(one->seconds, devices / ranks, out) : DIT_OK;
 }
 
 static double images_of(const suite_procure_request *request)
@@ -56,35 +52,48 @@ static double images_of(const suite_procure_request *request)
 }
 
 /* What the devices do without tuning. Offline each replica is as small as fits. */
-static void choose_base(const suite_procure_request *request, const suite_search *base, suite_split *split)
+static dit_status choose_base(const suite_procure_request *request, const suite_search *base, suite_split *split)
 {
+    double seconds = INFINITY;
     if (request->scenario != SUITE_SCENARIO_OFFLINE) {
         split->base = winner_of(base, split->devices);
         split->base_s = split->base ? split->base->seconds : 0;
-        return;
+        return DIT_OK;
     }
     for (int i = 0; i < base->size_count && !split->base; i++) {
-        const suite_search_candidate *one = winner_of(base, base->sizes[i].ranks);
-        split->base_s = one ? offline_image_s(one, split->devices, images_of(request)) : 0;
-        if (split->base_s > 0) split->base = one;
+        DIT_TRY(offline_s(base, base->sizes[i].ranks, split->devices, &seconds));
+        if (isinf(seconds)) continue;
+        split->base = winner_of(base, base->sizes[i].ranks);
+        split->base_s = seconds / images_of(request);
     }
+    return DIT_OK;
 }
 
-static void choose(const suite_procure_request *request, const suite_search *found, suite_split *split)
+static void take_choice(const suite_search_candidate *one, suite_split *split)
 {
-    split->replicas = 1;
-    split->chosen = winner_of(found, split->devices);
-    if (request->scenario != SUITE_SCENARIO_OFFLINE) return;
-    double best = INFINITY;
-    split->chosen = NULL;
+    split->chosen = one;
+    split->replicas = split->devices / one->ranks;
+}
+
+static void choose_single(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    const suite_search_candidate *one = winner_of(found, split->devices);
+    if (!one) return;
+    take_choice(one, split);
+    split->images_per_hour.value = 3600 * images_of(request) / one->seconds;
+}
+
+static dit_status choose_offline(const suite_procure_request *request, const suite_search *found, suite_split *split)
+{
+    double best = INFINITY, seconds;
     for (int i = 0; i < found->size_count; i++) {
-        const suite_search_candidate *one = winner_of(found, found->sizes[i].ranks);
-        double image_s = one ? offline_image_s(one, split->devices, images_of(request)) : 0;
-        if (image_s <= 0 || image_s >= best) continue;
-        best = image_s;
-        split->chosen = one;
-        split->replicas = split->devices / one->ranks;
+        DIT_TRY(offline_s(found, found->sizes[i].ranks, split->devices, &seconds));
+        if (seconds >= best) continue;
+        best = seconds;
+        take_choice(winner_of(found, found->sizes[i].ranks), split);
     }
+    if (split->chosen) split->images_per_hour.value = 3600 * images_of(request) / best;
+    return DIT_OK;
 }
 
 static void bound(const suite_procure_request *request, const suite_search *found, suite_split *split)
@@ -92,13 +101,16 @@ static void bound(const suite_procure_request *request, const suite_search *foun
     const suite_search_candidate *alone = winner_of(found, 1);
     split->slo_s = request->slo.seconds;
     if (request->slo.times > 0) split->slo_s = alone ? request->slo.times * alone->seconds : 0;
+    if (request->slo.times > 0 && !alone && request->scenario == SUITE_SCENARIO_SERVER)
+        snprintf(split->reason, sizeof split->reason, "one device alone cannot run it, so %gx is no bound",
+                 request->slo.times);
 }
 
 /* The replicas that bear the highest rate within the bound. */
 static dit_status choose_served(const suite_procure_request *request, const suite_search *found, suite_split *split)
 {
     double fastest = INFINITY;
-    for (int i = 0; i < found->size_count; i++) {
+    for (int i = 0; split->slo_s > 0 && i < found->size_count; i++) {
         const suite_search_candidate *one = winner_of(found, found->sizes[i].ranks);
         suite_capacity load;
         if (!one || split->devices % one->ranks) continue;
@@ -107,34 +119,32 @@ static dit_status choose_served(const suite_procure_request *request, const suit
                                      &load));
         if (load.outcome != SUITE_CAPACITY_FOUND || load.rate <= split->load.rate) continue;
         split->load = load;
-        split->chosen = one;
-        split->replicas = split->devices / one->ranks;
+        take_choice(one, split);
     }
-    if (split->chosen)
-        return suite_serve_capacity(request, split->slo_s, split->chosen->seconds, split->replicas, SUITE_SERVE_SURE,
-                                    &split->load);
-    if (isfinite(fastest))
+    if (split->chosen) {
+        DIT_TRY(suite_serve_capacity(request, split->slo_s, split->chosen->seconds, split->replicas, SUITE_SERVE_SURE,
+                                     &split->load));
+        split->images_per_hour.value = 3600 * images_of(request) * split->load.rate;
+    } else if (isfinite(fastest))
         snprintf(split->reason, sizeof split->reason, "the fastest mesh alone takes %.3g s, the bound is %.3g s",
                  fastest, split->slo_s);
     return DIT_OK;
 }
 
-/* Why no mesh of so many ranks has a time: the least that memory lacks, else what failed, else no rule allows any. */
-static void explain_none(const suite_search *found, const suite_platform *platform, suite_split *split)
+/* Why no mesh of so many ranks has a time: what memory lacks on the smallest, else what failed, else no rule allows any. */
+static void explain_none(const suite_search *found, suite_split *split)
 {
-    const suite_search_candidate *least = NULL, *failed = NULL;
+    const suite_search_candidate *why = NULL;
     for (int i = 0; i < found->count; i++) {
         const suite_search_candidate *one = &found->candidates[i];
-        if (one->ranks != split->devices) continue;
-        if (one->state == SUITE_FOUND_FAILED) failed = one;
-        if (one->state == SUITE_FOUND_MEMORY && (!least || one->bounds.memory_bytes < least->bounds.memory_bytes))
-            least = one;
+        bool of_memory = one->state == SUITE_FOUND_MEMORY;
+        if (one->ranks != split->devices || (!of_memory && one->state != SUITE_FOUND_FAILED)) continue;
+        if (!why ||
+            (of_memory && (why->state != SUITE_FOUND_MEMORY || one->bounds.memory_bytes < why->bounds.memory_bytes)))
+            why = one;
     }
-    if (least)
-        snprintf(split->reason, sizeof split->reason, "out of memory: %.1f of %.1f GiB (%s)",
-                 (double)least->bounds.memory_bytes / GIB, (double)platform->memory_bytes / GIB, least->mesh);
-    else if (failed)
-        snprintf(split->reason, sizeof split->reason, "%.299s", failed->reason);
+    if (why)
+        snprintf(split->reason, sizeof split->reason, "%.299s", why->reason);
     else
         snprintf(split->reason, sizeof split->reason, "no exact mesh of %d devices is legal", split->devices);
 }
@@ -170,29 +180,22 @@ static void judge(const suite_procure_request *request, suite_split *split)
         split->verdict = split->p_within >= 0.5 ? SUITE_SLO_LIKELY : SUITE_SLO_UNLIKELY;
 }
 
-static void count_images(const suite_procure_request *request, suite_split *split)
-{
-    double image_s = request->scenario == SUITE_SCENARIO_OFFLINE
-                         ? offline_image_s(split->chosen, split->devices, images_of(request))
-                         : split->chosen->seconds / images_of(request);
-    double rate = 3600 / image_s;
-    split->images_per_hour = (suite_ranged){.value = rate};
-    if (!split->service.has_interval) return;
-    split->images_per_hour.least = rate * split->service.seconds / split->service.high;
-    split->images_per_hour.most = rate * split->service.seconds / split->service.low;
-}
-
-/* Images an hour at the highest rate, and at the ends of the service time's interval. */
-static dit_status count_served(const suite_procure_request *request, suite_split *split)
+/* Images an hour at the ends of the service time's interval. */
+static dit_status range_images(const suite_procure_request *request, suite_split *split)
 {
     const double hour = 3600 * images_of(request);
+    const suite_forecast *service = &split->service;
+    suite_ranged *rate = &split->images_per_hour;
     suite_capacity load;
-    split->images_per_hour = (suite_ranged){.value = hour * split->load.rate};
-    if (!split->service.has_interval) return DIT_OK;
-    DIT_TRY(suite_serve_capacity(request, split->slo_s, split->service.high, split->replicas, SUITE_SERVE_LOOK, &load));
-    split->images_per_hour.least = hour * load.rate;
-    DIT_TRY(suite_serve_capacity(request, split->slo_s, split->service.low, split->replicas, SUITE_SERVE_LOOK, &load));
-    split->images_per_hour.most = hour * load.rate;
+    if (!service->has_interval) return DIT_OK;
+    rate->least = rate->value * service->seconds / service->high;
+    rate->most = rate->value * service->seconds / service->low;
+    if (request->scenario != SUITE_SCENARIO_SERVER) return DIT_OK;
+    /* waiting makes more of it than the ratio of the times */
+    DIT_TRY(suite_serve_capacity(request, split->slo_s, service->high, split->replicas, SUITE_SERVE_LOOK, &load));
+    rate->least = hour * load.rate;
+    DIT_TRY(suite_serve_capacity(request, split->slo_s, service->low, split->replicas, SUITE_SERVE_LOOK, &load));
+    rate->most = hour * load.rate;
     return DIT_OK;
 }
 
@@ -245,25 +248,25 @@ static dit_status put_power(const suite_procure_request *request, const suite_se
     return DIT_OK;
 }
 
-static dit_status fill_split(const suite_procure_request *request, const suite_search *found, const suite_search *base,
-                             const suite_platform *platform, suite_split *split)
+static dit_status choose(const suite_procure_request *request, const suite_search *found, suite_split *split)
 {
-    if (base) choose_base(request, base, split);
     bound(request, found, split);
-    if (request->scenario == SUITE_SCENARIO_SERVER)
-        DIT_TRY(choose_served(request, found, split));
-    else
-        choose(request, found, split);
-    if (!split->chosen) {
-        if (!split->reason[0]) explain_none(found, platform, split);
-        return DIT_OK;
-    }
+    if (request->scenario == SUITE_SCENARIO_SERVER) return choose_served(request, found, split);
+    if (request->scenario == SUITE_SCENARIO_OFFLINE) return choose_offline(request, found, split);
+    choose_single(request, found, split);
+    return DIT_OK;
+}
+
+static dit_status fill_split(const suite_procure_request *request, const suite_search *found, const suite_search *base,
+                             suite_split *split)
+{
+    if (base) DIT_TRY(choose_base(request, base, split));
+    DIT_TRY(choose(request, found, split));
+    if (!split->chosen && !split->reason[0]) explain_none(found, split);
+    if (!split->chosen) return DIT_OK;
     DIT_TRY(forecast(request, split));
     judge(request, split);
-    if (request->scenario == SUITE_SCENARIO_SERVER)
-        DIT_TRY(count_served(request, split));
-    else
-        count_images(request, split);
+    DIT_TRY(range_images(request, split));
     DIT_TRY(put_price(request, split));
     return put_power(request, found, split);
 }
@@ -308,8 +311,7 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
     suite_search_request asked = request->search;
     suite_search *found, *base = NULL;
     suite_split *split;
-    suite_platform platform;
-    char why[300];
+    char why[sizeof split->reason];
     int first = out->count;
     asked.platform = machine->priced.machine.name;
     asked.devices = largest_size(machine);
@@ -322,7 +324,6 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
         return DIT_OK;
     }
     found = &out->searches[out->search_count++];
-    DIT_TRY(suite_platform_load(asked.platform, &platform));
     DIT_TRY(suite_search_run(&asked, found));
     out->simulated += found->simulated;
     out->kept += found->kept;
@@ -338,7 +339,7 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
     for (int devices = 1; devices <= asked.devices; devices++) {
         if (!is_asked(machine, devices)) continue;
         DIT_TRY(add_split(out, index, devices, &split));
-        DIT_TRY(fill_split(request, found, base, &platform, split));
+        DIT_TRY(fill_split(request, found, base, split));
     }
     mark_least(out, first);
     return DIT_OK;

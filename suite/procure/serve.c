@@ -14,3 +14,15 @@ dit_status suite_serve_capacity(const suite_procure_request *request, double bou
     if (seconds > bound_s) return DIT_OK; /* nobody could be served in time */
     return suite_queue_capacity(&queue, &ask, out);
 }
+
+dit_status suite_serve_offline(double seconds, int replicas, double *out)
+{
+    static const double all_alike[] = {1};
+    const suite_queue_group group = {.replicas = replicas, .seconds = &seconds};
+    const suite_queue queue = {
+        .groups = &group, .group_count = 1, .batch_most = 1, .arrivals = {.weights = all_alike, .class_count = 1}};
+    suite_offline done;
+    DIT_TRY(suite_offline_of(&queue, SUITE_OFFLINE_REQUESTS, &done));
+    *out = done.seconds / SUITE_OFFLINE_REQUESTS;
+    return DIT_OK;
+}

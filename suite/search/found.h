@@ -26,7 +26,7 @@ typedef struct {
     const char *model, *platform, *profile; /* required; a simulated platform, and the software on it */
     suite_search_goal goal;
     int64_t devices;     /* 0: all of the platform          */
-    const char *element; /* NULL: what the platform computes in */
+    const char *element; /* NULL: fp16 */
     const char *scope;   /* NULL: "pipeline"                */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     bool approximate;         /* stages and displaced patches, too                                            */

@@ -11,4 +11,9 @@ const char *suite_point_kind(const suite_point *point);     /* "layer", "exact",
                                                                "hybrid" of a search over all of them              */
 const char *suite_point_software(const suite_point *point); /* "eager", "compiled", "graphs"; "other"             */
 
+/* Tell both of what is simulated without a point: the kind of a mesh, and the software of a profile by the beginning
+ * of its name, for profiles of one family differ by their date. */
+const char *suite_mesh_kind(const dit_parallel *parallel);
+const char *suite_profile_software(const char *profile);
+
 #endif

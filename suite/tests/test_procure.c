@@ -40,9 +40,8 @@ static void open_forecaster(suite_forecaster *out)
     *out = (suite_forecaster){.level = 0.9, .held = made_held_out(points, 40, 1)};
 }
 
-static suite_forecast forecast_of(suite_forecaster *forecaster, const suite_error_sample *sample, double seconds)
+static suite_forecast forecast_of(const suite_error_sample *sample, double seconds)
 {
-    (void)forecaster;
     return (suite_forecast){
         .seconds = seconds, .low = seconds, .high = seconds, .has_interval = true, .sample = sample};
 }
@@ -57,7 +56,7 @@ static void a_share_of_errors_is_within_a_bound(void **state)
     open_forecaster(&forecaster);
     assert_int_equal(suite_error_sample_take(&forecaster.held, &of, NULL, &sample), DIT_OK);
     assert_int_equal(sample.count, 40);
-    suite_forecast one = forecast_of(&forecaster, &sample, 2);
+    suite_forecast one = forecast_of(&sample, 2);
     /* 21 of 40 errors are at most 0 */
     near(suite_forecast_share_within(&one, 2), 21 / 40.0, 1e-9);
     near(suite_forecast_share_within(&one, 2 * exp(-0.205)), 0, 1e-9);
@@ -88,7 +87,7 @@ static void contests_rank_by_the_goal(void **state)
                                             .devices = 1,
                                             .chosen = &mesh,
                                             .replicas = 1,
-                                            .service = forecast_of(&forecaster, &sample, seconds[i]),
+                                            .service = forecast_of(&sample, seconds[i]),
                                             .price = {.least = 1, .median = 1, .most = 1},
                                             .per_1000 = {.value = money[i]},
                                             .images_per_hour = {.value = 3600 / seconds[i]}};

@@ -144,6 +144,6 @@ refused 'no share' flux.1-dev --platform 8xl40 --within much
 report $? "a share that is none is refused"
 refused 'number of times' flux.1-dev --platform 8xl40 --what-if=-1
 report $? "a machine cannot be a negative number of times as fast"
-refused 'give --model' --platform 8xl40
+refused 'give a model' --platform 8xl40
 report $? "a search without a model is refused"
 tap_end

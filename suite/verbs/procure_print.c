@@ -46,9 +46,8 @@ static void print_title(const suite_procure_request *request, const suite_procur
     }
     fprintf(out,
             "\ntimes are predicted (simulated, with the interval that held-out errors support), prices quoted (%s, "
-            "%s of %s), watts %s\n\n",
-            request->terms.currency, suite_price_kind_names()[request->terms.kind], day,
-            "of servers, predicted from published fits or assumed");
+            "%s of %s), watts of servers predicted from published fits or assumed\n\n",
+            request->terms.currency, suite_price_kind_names()[request->terms.kind], day);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /* ditbench procure: which machine to buy or rent, by time, money and watts, with intervals that were checked. */
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/parameter.h"
 #include "suite/console/terminal.h"
 #include "suite/procure/answer.h"
 #include "suite/procure/procure.h"
 #include "suite/verbs/price_options.h"
 #include "suite/verbs/procure_print.h"
+#include "suite/verbs/search_options.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static const char purpose[] =
     "Answers a buyer: which machine makes a picture in time, how many an hour, for how much money and power. Each\n"
     "machine is searched for its best exact mesh on 1, 2, 4, ... of its devices (to 8, unless it is named). Times are\n"
     "predicted, with the interval that errors on held-out published times support; a machine that nothing was fitted\n"
-    "on has the interval of machines left out. Prices are quotes with their dates, or the reason why there is none.\n"
+    "on has the interval of machines left out. The software is torch-compile-2025 (--profile). Prices are quotes with "
+    "their dates, or the reason why there is none.\n"
     "Scenarios: single (one request on all devices, then the next), offline (all requests are there at the start,\n"
     "replicas share them), server (requests arrive by chance: the split that bears the highest rate with a quantile "
     "of\n"
@@ -32,16 +33,16 @@ static const char examples[] =
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
-enum { SERVE_SEED = 7, OWN_OPTIONS = 24, MOST_DEVICES = 8 };
+enum { SERVE_SEED = 7, OWN_OPTIONS = 11, MOST_DEVICES = 8 };
 
 typedef struct {
     suite_cli cli;
     suite_procure_request request;
+    search_options given;
     price_options prices;
-    const char *calibration, *machines, *scenario, *goal, *slo, *arrivals, *base, *resolution, *held_out;
+    const char *machines, *scenario, *goal, *slo, *arrivals, *base, *held_out;
     double level;
     bool all, extrapolate;
-    suite_calibration fitted;
     suite_price_book book;
     suite_power_table power;
     suite_forecaster forecaster;
@@ -62,17 +63,12 @@ static dit_status add_named(procure_call *call, const char *word)
 
 static dit_status take_named(procure_call *call)
 {
-    char *text = strdup(call->machines), *rest = text, *word;
-    size_t most = strlen(call->machines) / 2 + 2;
-    dit_status st = DIT_OK;
-    call->list = calloc(most, sizeof *call->list);
-    if (!text || !call->list) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
-    while (st == DIT_OK && (word = strsep(&rest, ","))) {
-        if (*word) st = add_named(call, word);
-    }
-    free(text);
-    if (st == DIT_OK && call->request.machine_count == 0) st = DIT_FAIL(DIT_ERR_USAGE, "--machines names none");
-    return st;
+    const char *rest = call->machines;
+    char word[96];
+    call->list = calloc(strlen(call->machines) / 2 + 2, sizeof *call->list);
+    if (!call->list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
+    while (dit_words_next(&rest, word, sizeof word)) DIT_TRY(add_named(call, word));
+    return call->request.machine_count ? DIT_OK : DIT_FAIL(DIT_ERR_USAGE, "--machines names none");
 }
 
 /* Every simulated machine of one node, as far as eight devices. */
@@ -118,11 +114,7 @@ static dit_status read_words(procure_call *call)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--slo bounds a request, and offline requests wait for each other"),
             "leave --slo out, or ask for --scenario single");
-    if (!call->resolution ||
-        suite_resolution_from_text(call->resolution, &request->search.width_px, &request->search.height_px))
-        return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
-                          "as in 1024x1024");
+    return DIT_OK;
 }
 
 static void tell(void *context, int machine, int count, const char *name)
@@ -134,17 +126,15 @@ static void tell(void *context, int machine, int count, const char *name)
 static dit_status ask(procure_call *call)
 {
     suite_procure_request *request = &call->request;
-    if (!request->search.model)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model"), "see ditbench procure --help");
+    const char *operand = call->cli.operand_count ? call->cli.operands[0] : NULL;
+    DIT_TRY(search_options_take(&call->given, operand, &request->search));
     DIT_TRY(read_words(call));
     DIT_TRY(price_options_terms(&call->prices, &request->terms));
     DIT_TRY(price_options_book(&call->prices, &call->book));
     DIT_TRY(suite_power_load(&call->power));
-    DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     DIT_TRY(suite_forecaster_open(call->held_out, call->level, call->extrapolate, &call->forecaster));
     DIT_TRY(call->machines ? take_named(call) : take_all(call));
     request->base = strcmp(call->base, "none") == 0 ? NULL : call->base;
-    request->search.calibration = &call->fitted;
     request->machines = call->list;
     request->book = &call->book;
     request->power = &call->power;
@@ -172,7 +162,7 @@ static void release(procure_call *call)
     suite_forecaster_release(&call->forecaster);
     suite_power_release(&call->power);
     suite_price_book_release(&call->book);
-    suite_calibration_release(&call->fitted);
+    suite_calibration_release(&call->given.fitted);
     suite_cli_release(&call->cli);
     free(call->list);
 }
@@ -182,10 +172,8 @@ int suite_verb_procure(int argc, char **argv)
     procure_call call = {
         .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9};
     suite_search_request *search = &call.request.search;
-    suite_option options[PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
+    suite_option options[SEARCH_OPTIONS + PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
     const suite_option own[] = {
-        {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
-         &search->model, 0, 0},
         {"machines", 0, SUITE_OPTION_STRING, "LIST",
          "platforms, also 8xl40@4 for four devices (default: all of one node)", &call.machines, 0, 0},
         {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single, offline or server (default: single)", &call.scenario, 0,
@@ -195,37 +183,22 @@ int suite_verb_procure(int argc, char **argv)
          "bound of a request's time: 5s, p99=8s, or 3x for three times one device", &call.slo, 0, 0},
         {"arrivals", 0, SUITE_OPTION_STRING, "LAW",
          "of scenario server: poisson, regular or gamma:CV (default: poisson)", &call.arrivals, 0, 0},
-        {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software (default: torch-compile-2025)", &search->profile, 0,
-         0},
         {"base", 0, SUITE_OPTION_STRING, "NAME",
          "software without tuning, shown beside, or \"none\" (default: pytorch-eager-2025)", &call.base, 0, 0},
-        {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "size of the picture (default: the model's)", &call.resolution,
-         0, 0},
-        {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &search->num_frames, 1, 1 << 20},
-        {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &search->text_tokens, 1, 1 << 20},
-        {"steps", 0, SUITE_OPTION_INT, "N", "diffusion steps (default: the model's)", &search->steps, 1, 10000},
-        {"num_images", 0, SUITE_OPTION_INT, "N", "images of a request (default: 1)", &search->num_images, 1, 4096},
-        {"element", 0, SUITE_OPTION_STRING, "TYPE", "fp16, bf16, ... (default: the platform's)", &search->element, 0,
-         0},
-        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
-         &search->scope, 0, 0},
         {"level", 0, SUITE_OPTION_NUMBER, "SHARE", "of intervals (0.9)", &call.level, 0, 0},
         {"extrapolate", 0, SUITE_OPTION_FLAG, NULL, "answer outside what was checked, too, and say so",
          &call.extrapolate, 0, 0},
-        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
-         "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
         {"held-out", 0, SUITE_OPTION_STRING, "FILE",
          "errors of predictions (default: holdout.json beside the fitted values)", &call.held_out, 0, 0},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "every number of devices, not the one that answers", &call.all, 0, 0},
-        {"fresh", 0, SUITE_OPTION_FLAG, NULL, "neither take from the cache nor add to it", &search->fresh, 0, 0},
     };
-    price_options_fill(&call.prices, options);
-    memcpy(options + PRICE_OPTIONS, own, sizeof own);
+    search_options_fill(&call.given, search, options);
+    price_options_fill(&call.prices, options + SEARCH_OPTIONS);
+    memcpy(options + SEARCH_OPTIONS + PRICE_OPTIONS, own, sizeof own);
     search->profile = "torch-compile-2025";
     const suite_cli_spec spec = {"procure", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    if (call.cli.operand_count && !search->model) search->model = call.cli.operands[0];
     dit_status st = ask(&call);
     code = st == DIT_OK ? answer(&call) : suite_cli_fail(&call.cli, st);
     release(&call);

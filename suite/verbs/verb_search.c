@@ -1,12 +1,12 @@
 /* ditbench search: the best mesh of a model on a simulated machine, and what excludes each other one. */
 #include "base/label.h"
 #include "base/words.h"
-#include "suite/catalogue/parameter.h"
 #include "suite/console/cli.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
 #include "suite/search/answer.h"
 #include "suite/search/search.h"
+#include "suite/verbs/search_options.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -23,7 +23,9 @@ static const char purpose[] =
     "Goals: latency (one request on all devices), throughput (replicas that share the devices, a request each), "
     "memory\n"
     "(of the fullest rank, nothing is simulated), front (the fastest mesh for each number of devices of a replica).\n"
-    "Exact methods only, unless --quality approximate adds stages and displaced patches.\n"
+    "Exact methods only, unless --quality approximate adds stages and displaced patches. The software is "
+    "torch-compile,\n"
+    "unless --profile says otherwise.\n"
     "Exit: 0 there is a best mesh, 1 none fits, 3 none could be bounded or simulated, 4 without a simulator.";
 static const char examples[] =
     "ditbench search flux.1-dev --platform 8xh100-sxm\n"
@@ -32,12 +34,13 @@ static const char examples[] =
     "ditbench search wan2.1-t2v-14b --platform 8xh100-sxm --goal front --within 2%";
 static const double GIB = 1024.0 * 1024 * 1024;
 
+enum { OWN_OPTIONS = 11 }; /* of this verb alone, and the end */
+
 typedef struct {
     suite_search_request request;
-    suite_calibration fitted;
-    const char *calibration, *goal, *quality, *within, *resolution, *times, *mesh;
+    search_options given;
+    const char *goal, *quality, *within, *times, *mesh;
     dit_parallel parallel; /* of `mesh` */
-    int64_t jobs;
     bool all;
     suite_search found;
 } search_call;
@@ -220,10 +223,7 @@ static dit_status read_words(search_call *call)
     if (request->what_if < 0) return DIT_FAIL(DIT_ERR_USAGE, "--what-if: %g is no number of times", request->what_if);
     if (call->within) DIT_TRY(read_share("--within", call->within, &request->within));
     if (call->times) request->scale_bounds = strtod(call->times, NULL);
-    if (!call->resolution || suite_resolution_from_text(call->resolution, &request->width_px, &request->height_px))
-        return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
-                          "as in 1024x1024");
+    return DIT_OK;
 }
 
 static void tell(void *context, int done, int open)
@@ -234,12 +234,11 @@ static void tell(void *context, int done, int open)
 
 static dit_status search(search_call *call, suite_cli *cli)
 {
-    if (!call->request.model || !call->request.platform)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model and --platform"), "see ditbench search --help");
+    const char *operand = cli->operand_count ? cli->operands[0] : NULL;
+    DIT_TRY(search_options_take(&call->given, operand, &call->request));
+    if (!call->request.platform)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a platform"), "as in --platform 8xh100-sxm");
     DIT_TRY(read_words(call));
-    DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
-    call->request.calibration = &call->fitted;
-    call->request.at_once = (int)call->jobs;
     call->request.bounds_only = cli->dry_run;
     call->request.told = tell, call->request.context = cli;
     return suite_search_run(&call->request, &call->found);
@@ -273,51 +272,34 @@ int suite_verb_search(int argc, char **argv)
     suite_cli cli;
     search_call call = {.request = {.profile = "torch-compile", .what_if = 2}, .goal = "latency", .quality = "exact"};
     suite_search_request *request = &call.request;
-    const suite_option options[] = {
-        {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
-         &request->model, 0, 0},
+    suite_option options[SEARCH_OPTIONS + OWN_OPTIONS] = {{0}};
+    const suite_option own[] = {
         {"platform", 'p', SUITE_OPTION_STRING, "NAME", "a simulated platform of `ditbench list platforms`",
          &request->platform, 0, 0},
-        {"profile", 0, SUITE_OPTION_STRING, "NAME", "the software on it (default: torch-compile)", &request->profile, 0,
-         0},
         {"goal", 'g', SUITE_OPTION_STRING, "GOAL", "latency, throughput, memory or front (default: latency)",
          &call.goal, 0, 0},
         {"devices", 'n', SUITE_OPTION_INT, "N", "devices (default: all of the platform)", &request->devices, 1, 4096},
-        {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "size of the picture (default: the model's)", &call.resolution,
-         0, 0},
-        {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &request->num_frames, 1, 1 << 20},
-        {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &request->text_tokens, 1, 1 << 20},
-        {"steps", 0, SUITE_OPTION_INT, "N", "diffusion steps (default: the model's)", &request->steps, 1, 10000},
-        {"num_images", 0, SUITE_OPTION_INT, "N", "images of a request (default: 1)", &request->num_images, 1, 4096},
-        {"element", 0, SUITE_OPTION_STRING, "TYPE", "fp16, bf16, ... (default: the platform's)", &request->element, 0,
-         0},
-        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
-         &request->scope, 0, 0},
         {"quality", 0, SUITE_OPTION_STRING, "WORD", "exact methods, or approximate ones, too (default: exact)",
          &call.quality, 0, 0},
         {"within", 0, SUITE_OPTION_STRING, "SHARE", "stop when no mesh can be better by more: 2%", &call.within, 0, 0},
-        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
-         "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},
-        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "also list meshes that are not legal, and why", &call.all, 0, 0},
         {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "this mesh alone, whatever its quality: \"u4 r2\"", &call.mesh, 0, 0},
         {"what-if", 0, SUITE_OPTION_NUMBER, "TIMES",
          "the best mesh with hosts, links or devices so many times as fast; 0: not asked (default: 2)",
          &request->what_if, 0, 0},
         {"exhaustive", 0, SUITE_OPTION_FLAG, NULL, "simulate every mesh that fits", &request->exhaustive, 0, 0},
-        {"fresh", 0, SUITE_OPTION_FLAG, NULL, "neither take from the cache nor add to it", &request->fresh, 0, 0},
         {"bounds-times", 0, SUITE_OPTION_STRING, "N", NULL, &call.times, 0, 0},
-        {0},
     };
+    search_options_fill(&call.given, request, options);
+    memcpy(options + SEARCH_OPTIONS, own, sizeof own);
     const suite_cli_spec spec = {"search", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    if (cli.operand_count && !request->model) request->model = cli.operands[0];
     dit_status st = search(&call, &cli);
     if (st == DIT_OK) st = print(&call, &cli);
     code = st == DIT_OK ? exit_code(&call.found) : suite_cli_fail(&cli, st);
     suite_search_release(&call.found);
-    suite_calibration_release(&call.fitted);
+    suite_calibration_release(&call.given.fitted);
     suite_cli_release(&cli);
     return code;
 }
