@@ -41,6 +41,15 @@ static dit_status add_file(digest *d, const char *path)
     return DIT_OK;
 }
 
+static dit_status add_json(digest *d, const cJSON *item)
+{
+    char *text = NULL;
+    DIT_TRY(dit_json_canonical(item, &text));
+    add_text(d, text);
+    free(text);
+    return DIT_OK;
+}
+
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -80,15 +89,31 @@ static dit_status add_named(digest *d, cJSON *profile)
 
 static dit_status add_profile(digest *d, const char *folder)
 {
-    char path[SUITE_PATH], *text = NULL;
+    char path[SUITE_PATH];
     dit_json profile = {0};
     DIT_TRY(suite_path(path, "%s/profile.json", folder));
     DIT_TRY(dit_json_read_file(path, &profile));
     dit_status st = add_named(d, profile.root);
-    if (st == DIT_OK) st = dit_json_canonical(profile.root, &text);
-    if (st == DIT_OK) add_text(d, text);
-    free(text);
+    if (st == DIT_OK) st = add_json(d, profile.root);
     dit_json_release(&profile);
+    return st;
+}
+
+/* What the case is told beside itself: of the links what the platform's file cannot say, and how it is simulated. The
+ * files that it names count by their contents, and how many devices a node has follows from the ranks, which are part of
+ * each key. */
+static dit_status add_told(digest *d, const char *folder)
+{
+    static const char *const elsewhere[] = {"accelerator", "profile", "devices_per_node"};
+    char path[SUITE_PATH];
+    dit_json kase = {0};
+    DIT_TRY(suite_path(path, "%s/case.json", folder));
+    DIT_TRY(dit_json_read_file(path, &kase));
+    cJSON *told = cJSON_GetObjectItemCaseSensitive(kase.root, "simulation");
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(told, elsewhere[i]);
+    dit_status st = add_json(d, told);
+    dit_json_release(&kase);
     return st;
 }
 
@@ -119,14 +144,12 @@ static dit_status add_all(digest *d, const suite_simulate_params *params, const 
 {
     static const char *const files[] = {"platform.xml", "accelerator.json"};
     char path[SUITE_PATH];
-    add_text(d, params->element ? params->element : "");
-    add_text(d, params->replay ? "replay" : "");
-    add_text(d, params->layered ? "layered" : "");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         DIT_TRY(suite_path(path, "%s/%s", folder, files[i]));
         DIT_TRY(add_file(d, path));
     }
     DIT_TRY(add_profile(d, folder));
+    DIT_TRY(add_told(d, folder));
     return add_programs(d, params);
 }
 
@@ -155,15 +178,15 @@ dit_status suite_shape_cache_key(const suite_shape_cache *cache, const cJSON *do
                                  char out[DIT_HASH_HEX])
 {
     digest d = {""};
-    char ranks[32], *text = NULL;
+    char ranks[32];
     cJSON *copy = cJSON_Duplicate(document, true);
     if (!copy) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(copy, "run"), "num_inference_steps");
-    dit_status st = dit_json_canonical(copy, &text);
     snprintf(ranks, sizeof ranks, "%d", world_size);
-    if (st == DIT_OK) add_text(&d, cache->ground), add_text(&d, ranks), add_text(&d, text);
+    add_text(&d, cache->ground);
+    add_text(&d, ranks);
+    dit_status st = add_json(&d, copy);
     memcpy(out, d.so_far, DIT_HASH_HEX);
-    free(text);
     cJSON_Delete(copy);
     return st;
 }
@@ -255,15 +278,6 @@ dit_status suite_shape_cache_keep(const suite_shape_cache *cache, const cJSON *d
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
-
-static dit_status add_json(digest *d, const cJSON *item)
-{
-    char *text = NULL;
-    DIT_TRY(dit_json_canonical(item, &text));
-    add_text(d, text);
-    free(text);
-    return DIT_OK;
-}
 
 dit_status suite_shape_cache_bounds(const suite_shape_cache *cache, const suite_simulate_bounded *cases, int count,
                                     char key[DIT_HASH_HEX], char path[SUITE_PATH])

@@ -92,6 +92,32 @@ static void open_cache(suite_shape_cache *cache)
     snprintf(cache->ground, sizeof cache->ground, "0123456789abcdef0123456789abcdef");
 }
 
+/* Opens the cache on 2 x 8 L40 with one fitted value. */
+static suite_shape_cache open_fitted(double many_peers_efficiency, int ranks, bool replay)
+{
+    suite_calibrated fitted = {SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, "pcie4-x16", many_peers_efficiency};
+    suite_calibration calibration = {.values = &fitted, .value_count = 1};
+    suite_simulate_params params = {
+        .engine = "/proc/self/exe", .element = "fp16", .replay = replay, .calibration = &calibration};
+    suite_shape_cache cache;
+    cJSON *document = make_case(20, 512);
+    assert_ok(suite_shape_cache_open(&params, document, ranks, "2x8xl40", "ditbench", &cache));
+    cJSON_Delete(document);
+    return cache;
+}
+
+/* That value is in no file that a simulation starts from: the case is told of it. */
+static void what_was_simulated_with_other_fitted_links_is_not_known(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("DITBENCH_WORKLOADS", DITBENCH_SOURCE_DIR "/workloads", 1), 0);
+    suite_shape_cache one = open_fitted(0.25, 2, false), same = open_fitted(0.25, 16, false);
+    suite_shape_cache other = open_fitted(0.5, 2, false), replayed = open_fitted(0.25, 2, true);
+    assert_string_equal(one.ground, same.ground);
+    assert_string_not_equal(one.ground, other.ground);
+    assert_string_not_equal(one.ground, replayed.ground);
+}
+
 static const suite_simulated simulated = {
     .seconds = 2.5, .decode_seconds = 0.5, .steps = 4, .step_s = 0.1, .sent_bytes = 77, .memory_bytes = 1 << 20};
 
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(who_cannot_win_need_not_run),
         cmocka_unit_test(the_best_is_that_of_running_all),
         cmocka_unit_test(what_was_simulated_is_known),
+        cmocka_unit_test(what_was_simulated_with_other_fitted_links_is_not_known),
         cmocka_unit_test(steps_that_did_not_repeat_tell_nothing),
         cmocka_unit_test(a_damaged_file_is_missing),
         cmocka_unit_test(writers_do_not_disturb_each_other),
