@@ -108,7 +108,8 @@ static void multiply(dit_json_writer *w, cJSON *object, const char *key, double 
     dit_json_put_number(w, object, key, times * value);
 }
 
-/* All rates of an accelerator's document. */
+/* All rates of an accelerator's document. attention_scale covers its rate of exponentials, too: that says only how a
+ * table's rate changes with the head size. */
 static dit_status speed_up(cJSON *accelerator, double times)
 {
     dit_json_writer w = {0};
@@ -118,7 +119,6 @@ static dit_status speed_up(cJSON *accelerator, double times)
     cJSON_ArrayForEach(peak, peaks) if (cJSON_IsNumber(peak)) cJSON_SetNumberValue(peak, times * peak->valuedouble);
     multiply(&w, accelerator, "memory_bandwidth_bytes_per_s", 0, times);
     multiply(&w, cost, "attention_scale", 1, times);
-    multiply(&w, cost, "exponentials_per_s", 0, times);
     return w.status;
 }
 

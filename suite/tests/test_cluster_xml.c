@@ -1,4 +1,5 @@
 /* What a simulation is given of a platform: the XML of its network, where ranks are, and what is told beside. */
+#include "kernels/cost/read.h"
 #include "suite/platform/cluster_xml.h"
 #include "suite/simulate/simulate.h"
 
@@ -6,9 +7,19 @@
 
 /* ---- what a simulation is told ----------------------------------------------------------------------------------- */
 
-static double told(const char *platform, const suite_calibration *calibration, const char *key)
+static void remove_prepared(const char *folder)
 {
     static const char *const files[] = {"case.json", "platform.xml", "hosts", "accelerator.json", "profile.json"};
+    char path[256];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(remove(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static double told(const char *platform, const suite_calibration *calibration, const char *key)
+{
     char folder[TEST_FOLDER], path[256];
     suite_simulate_params params = {.element = "fp16", .calibration = calibration};
     dit_json doc;
@@ -22,11 +33,7 @@ static double told(const char *platform, const suite_calibration *calibration, c
     double number = cJSON_IsNumber(value) ? value->valuedouble : cJSON_IsBool(value) ? cJSON_IsTrue(value) : -1;
     dit_json_release(&doc);
     cJSON_Delete(kase);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        assert_int_equal(remove(path), 0);
-    }
-    assert_int_equal(rmdir(folder), 0);
+    remove_prepared(folder);
     return number;
 }
 
@@ -83,6 +90,39 @@ static void a_simulation_is_told_of_channels_and_knots(void **state)
     assert_fact(told("8xl40", &calibration, "inside_few_peers_efficiency"), 0.5, "another up to three");
     assert_fact(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "than beyond");
     suite_calibration_release(&calibration);
+}
+
+/* Reads the device that a simulation is given where it is so many times as fast. */
+static dit_cost_device device_given(const char *platform, double times)
+{
+    char folder[TEST_FOLDER], path[256];
+    suite_simulate_params params = {.element = "fp16", .faster = {.device = times}};
+    dit_cost_profile profile;
+    dit_cost_device device;
+    cJSON *kase = cJSON_CreateObject();
+    assert_int_equal(test_folder_make(folder), 0);
+    assert_ok(suite_simulate_prepare(&params, folder, kase, 2, platform, "ditbench"));
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    assert_ok(dit_cost_profile_read(path, &profile));
+    snprintf(path, sizeof path, "%s/accelerator.json", folder);
+    assert_ok(dit_cost_device_read(path, "fp16", &profile, &device));
+    cJSON_Delete(kase);
+    remove_prepared(folder);
+    return device;
+}
+
+/* Heads of 72 lie outside of the A100's tables, so their rate takes the exponentials into account. */
+static void a_device_twice_as_fast_takes_half_the_time(void **state)
+{
+    const dit_cost_attention heads[] = {{1, 16, 4096, 4096, 72, 1, 0}, {1, 16, 4096, 4096, 128, 1, 0}};
+    dit_cost_device once = device_given("8xa100-sxm", 0), twice = device_given("8xa100-sxm", 2);
+    (void)state;
+    assert_true(once.exponentials_per_s > 0 && once.tables == 1 && once.attention[0].head_dim == 128);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        double seconds = dit_cost_attention_seconds(&once, &heads[i]) - once.launch_s;
+        double halved = dit_cost_attention_seconds(&twice, &heads[i]) - twice.launch_s;
+        assert_near(halved / seconds, 0.5, 1e-12);
+    }
 }
 
 /* ---- XML --------------------------------------------------------------------------------------------------------- */
@@ -196,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulation_is_told_of_switches_adapters_and_fitted_links),
         cmocka_unit_test(a_simulation_is_told_of_channels_and_knots),
+        cmocka_unit_test(a_device_twice_as_fast_takes_half_the_time),
         cmocka_unit_test(text_grows_with_the_nodes_not_with_their_pairs),
         cmocka_unit_test(the_xml_of_two_devices_is_this),
         cmocka_unit_test(ranks_share_few_nodes_evenly),
