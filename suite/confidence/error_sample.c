@@ -142,19 +142,15 @@ static bool are_rivals(const suite_error_sample *sample, const suite_sample_erro
     return x->family == y->family && x->machine != y->machine;
 }
 
-double suite_error_widest_gap(const suite_error_sample *sample, int *pairs)
+double suite_error_widest_gap(const suite_error_sample *sample)
 {
-    double widest = 0;
-    int count = 0;
+    double widest = -INFINITY;
     for (int i = 0; i < sample->count; i++) {
         const suite_sample_error *a = &sample->errors[i];
         for (int j = i + 1; j < sample->count; j++) {
             const suite_sample_error *b = &sample->errors[j];
-            if (!are_rivals(sample, a, b)) continue;
-            widest = fmax(widest, b->error - a->error);
-            count++;
+            if (are_rivals(sample, a, b)) widest = fmax(widest, b->error - a->error);
         }
     }
-    if (pairs) *pairs = count;
-    return widest;
+    return widest >= 0 ? widest : INFINITY;
 }

@@ -58,7 +58,7 @@ enum { SUITE_ERROR_QUANTILES = 9 };
 void suite_error_nine(const suite_error_sample *sample, double level, double out[SUITE_ERROR_QUANTILES]);
 
 /* Returns the greatest difference of two errors of one family that are of two machines: how far a prediction of one
- * machine over another was off at most. 0 where no family has two machines; *pairs (may be NULL): of so many. */
-double suite_error_widest_gap(const suite_error_sample *sample, int *pairs);
+ * machine over another was off at most. INFINITY where no family has two machines: nothing says how far it may be off. */
+double suite_error_widest_gap(const suite_error_sample *sample);
 
 #endif

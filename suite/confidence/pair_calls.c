@@ -70,7 +70,7 @@ static dit_status learn(const suite_held_out *held, bool fitted, const rivals *p
     of.fitted = fitted;
     DIT_TRY(suite_ladder_climb(held, &of, SUITE_COVERAGE_LEVEL, &aside, &ladder, &known->sample));
     if (!known->sample.count) return DIT_OK;
-    known->widest_gap = suite_error_widest_gap(&known->sample, NULL);
+    known->widest_gap = suite_error_widest_gap(&known->sample);
     return draw(known);
 }
 

@@ -3,7 +3,7 @@
  * Pure functions over arrays: predicted scores (seconds, or money for a picture; less is better) and draws of
  * ln(truth / predicted). A machine beats another only if that is so in 95 % of draws by the less certain of two rules,
  * after Holm's correction over all pairs; and where one of them is not in the fit only if it is ahead by more than any
- * prediction of one left-out machine over another was ever off.
+ * prediction of one left-out machine over another was ever off; where nothing shows that, it beats nobody.
  */
 #ifndef DIT_SUITE_CONFIDENCE_RANK_H
 #define DIT_SUITE_CONFIDENCE_RANK_H

@@ -99,7 +99,7 @@ static void enter(const suite_procure_request *request, const suite_split *split
     }
     room->contenders[place] = (suite_contender){.score = score, .least = least, .most = most, .left_out = left_out};
     room->samples[place] = split->service.sample;
-    if (left_out) room->widest_gap = fmax(room->widest_gap, suite_error_widest_gap(split->service.sample, NULL));
+    if (left_out) room->widest_gap = fmax(room->widest_gap, suite_error_widest_gap(split->service.sample));
 }
 
 static dit_status compete(draw_room *room)

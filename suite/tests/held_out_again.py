@@ -82,7 +82,7 @@ def widest(fitted, groups):
         for p in ps:
             by_family[family(p)].append(p)
     return max((abs(errors_of[fitted][a] - errors_of[fitted][b]) for ps in by_family.values()
-                for a, b in itertools.combinations(ps, 2) if points[a]["machine"] != points[b]["machine"]), default=0.0)
+                for a, b in itertools.combinations(ps, 2) if points[a]["machine"] != points[b]["machine"]), default=math.inf)
 
 
 def climb(fitted, point, without):

@@ -21,7 +21,7 @@ static bool print_class(const suite_held_out *held, const suite_error_class *of)
     suite_error_nine(&sample, SUITE_COVERAGE_LEVEL, nine);
     if (sample.count) {
         printf("class|%s|%d|%d|%.4f|%.4f|%.6f|%.4f", text, sample.count, sample.group_count, bounds.low, bounds.high,
-               bounds.level, suite_error_widest_gap(&sample, NULL));
+               bounds.level, suite_error_widest_gap(&sample));
         for (int i = 0; i < SUITE_ERROR_QUANTILES; i++) printf("|%.4f", nine[i]);
         printf("\n");
     }

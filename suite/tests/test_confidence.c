@@ -158,13 +158,19 @@ static void the_widest_gap_is_of_one_question_on_two_machines(void **state)
                                  {.machine = 1, .set = 1, .question = 0, .outside = NAN, .left_out = -0.2},
                                  {.machine = 0, .set = 0, .question = 0, .outside = NAN, .left_out = 3},
                                  {.machine = 1, .set = 1, .question = 3, .outside = NAN, .left_out = -9}};
+    const made_point lone[] = {{.machine = 0, .set = 0, .question = 0, .outside = NAN, .left_out = 3},
+                               {.machine = 1, .set = 1, .question = 1, .outside = NAN, .left_out = -9}};
     suite_error_class all = {false, SUITE_CLASS_ANY, SUITE_CLASS_ANY, SUITE_CLASS_ANY};
-    int pairs;
     (void)state;
     suite_held_out held = made_held_out(points, 4, 2);
     suite_error_sample sample = sample_of(&held, &all);
-    assert_near(suite_error_widest_gap(&sample, &pairs), 3.2, 1e-12);
-    assert_int_equal(pairs, 2);
+    assert_near(suite_error_widest_gap(&sample), 3.2, 1e-12);
+    suite_error_sample_release(&sample);
+    suite_held_out_release(&held);
+    held = made_held_out(lone, 2, 2); /* two questions of one machine each show nothing */
+    sample = sample_of(&held, &all);
+    assert_int_equal(sample.count, 2);
+    assert_true(isinf(suite_error_widest_gap(&sample)));
     suite_error_sample_release(&sample);
     suite_held_out_release(&held);
 }

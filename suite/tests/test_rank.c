@@ -184,6 +184,10 @@ static void a_machine_left_out_must_be_ahead_by_more_than_any_error_seen(void **
     two[1] = (suite_contender){1.7, 1.7, 1.7, false};
     assert_ok(suite_rank_all(&contest, &pair, ranks));
     assert_int_equal(pair.verdict, SUITE_PAIR_FIRST);
+    contest.widest_gap = INFINITY; /* nothing was seen of two machines left out */
+    assert_ok(suite_rank_all(&contest, &pair, ranks));
+    assert_int_equal(pair.verdict, SUITE_PAIR_TIED);
+    assert_true(pair.within_gap);
     two[0].left_out = false;
     two[1] = (suite_contender){1.1, 1.1, 1.1, false};
     assert_ok(suite_rank_all(&contest, &pair, ranks)); /* both are in the fit */
