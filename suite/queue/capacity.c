@@ -37,22 +37,40 @@ static dit_status bracket(const suite_queue *queue, const suite_queue_ask *ask, 
     return DIT_OK;
 }
 
+/* Short runs found `first`. A sure one may miss the bound there, by little: then lower rates are tried, by a short run
+ * each, so that those which miss it by far cost little. */
+static dit_status settle(const suite_queue *queue, const suite_queue_ask *ask, double first, double least,
+                         suite_capacity *out)
+{
+    bool within = true;
+    for (double rate = first; rate >= least; rate *= 1 - nearness) {
+        if (rate < first) DIT_TRY(try_rate(queue, ask, rate, ask->bound_s, out, &within));
+        if (within) DIT_TRY(try_rate(queue, ask, rate, 0, out, &within));
+        if (within) {
+            out->outcome = SUITE_CAPACITY_FOUND;
+            out->rate = rate;
+            return DIT_OK;
+        }
+        out->too_much = rate;
+    }
+    return DIT_OK;
+}
+
 dit_status suite_queue_capacity(const suite_queue *queue, const suite_queue_ask *ask, suite_capacity *out)
 {
-    double low, high;
+    double low, high, most, least;
     bool within;
     *out = (suite_capacity){.outcome = SUITE_CAPACITY_NONE};
     if (!(ask->bound_s > 0)) return DIT_FAIL(DIT_ERR_USAGE, "a capacity needs a bound above 0 s");
     DIT_TRY(suite_queue_check(queue));
-    DIT_TRY(bracket(queue, ask, suite_queue_most(queue), &low, &high, out));
+    most = suite_queue_most(queue);
+    least = loads[sizeof loads / sizeof *loads - 1] * most;
+    DIT_TRY(bracket(queue, ask, most, &low, &high, out));
     while (low > 0 && high > low * (1 + nearness)) {
         double middle = (low + high) / 2;
         DIT_TRY(try_rate(queue, ask, middle, ask->bound_s, out, &within));
         *(within ? &low : &high) = middle;
     }
     out->too_much = high;
-    if (low <= 0) return DIT_OK;
-    out->outcome = SUITE_CAPACITY_FOUND;
-    out->rate = low;
-    return try_rate(queue, ask, low, 0, out, &within);
+    return low > 0 ? settle(queue, ask, low, least, out) : DIT_OK;
 }

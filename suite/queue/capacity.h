@@ -1,8 +1,9 @@
 /* Capacity: the highest rate at which a quantile of the latency stays within a bound.
  *
  * Found by bisection over runs that all see equal gaps but for their scale, so that the latency grows with the rate as in
- * one experiment. While it is looked for a run has at most 400,000 requests, and where the bound is far it ends sooner;
- * the run at the rate that is reported, the lower end, is as sure as was asked.
+ * one experiment. While it is looked for a run has at most 400,000 requests, and where the bound is far it ends sooner.
+ * The run at the rate that is reported is as sure as was asked, and within the bound: it is that at the lower end of the
+ * bisection, or, where that run missed the bound, the first within it at rates that fall by 0.5 %.
  */
 #ifndef DIT_SUITE_QUEUE_CAPACITY_H
 #define DIT_SUITE_QUEUE_CAPACITY_H

@@ -108,13 +108,37 @@ static dit_status check_group(const suite_queue *queue, int group)
     return DIT_OK;
 }
 
+static dit_status check_trace(const suite_trace *trace, int classes)
+{
+    if (!trace || trace->count < 1) return DIT_FAIL(DIT_ERR_USAGE, "a trace without requests");
+    for (int i = 0; i < trace->count; i++)
+        if (trace->classes[i] < 0 || trace->classes[i] >= classes)
+            return DIT_FAIL(DIT_ERR_USAGE, "request %d of the trace is of class %d: there are %d", i, trace->classes[i],
+                            classes);
+    return DIT_OK;
+}
+
+static dit_status check_weights(const double *weights, int classes)
+{
+    double sum = 0;
+    for (int k = 0; k < classes; k++) {
+        if (!(weights[k] >= 0 && isfinite(weights[k])))
+            return DIT_FAIL(DIT_ERR_USAGE, "class %d has a weight of %g", k, weights[k]);
+        sum += weights[k];
+    }
+    if (sum > 0 && isfinite(sum)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_USAGE, "the weights of %d classes add up to %g, so that they are no shares", classes, sum);
+}
+
+static dit_status check_arrivals(const suite_arrivals *arrivals, int classes)
+{
+    if (arrivals->law == SUITE_ARRIVALS_TRACE) return check_trace(arrivals->trace, classes);
+    return classes > 1 ? check_weights(arrivals->weights, classes) : DIT_OK;
+}
+
 static dit_status check_class(const suite_queue *queue, int class_index)
 {
-    const suite_arrivals *arrivals = &queue->arrivals;
-    if (arrivals->law != SUITE_ARRIVALS_TRACE && arrivals->class_count > 1 &&
-        !(arrivals->weights[class_index] >= 0 && isfinite(arrivals->weights[class_index])))
-        return DIT_FAIL(DIT_ERR_USAGE, "class %d has a weight of %g", class_index, arrivals->weights[class_index]);
-    if (!(suite_arrivals_share(arrivals, class_index) > 0)) return DIT_OK;
+    if (!(suite_arrivals_share(&queue->arrivals, class_index) > 0)) return DIT_OK;
     for (int group = 0; group < queue->group_count; group++)
         if (serves(queue, group, class_index)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_USAGE, "no group serves class %d", class_index);
@@ -133,6 +157,7 @@ dit_status suite_queue_check(const suite_queue *queue)
     if (!(queue->jitter >= 0 && queue->jitter <= 10))
         return DIT_FAIL(DIT_ERR_USAGE, "a jitter of %g is not in 0 to 10", queue->jitter);
     for (int i = 0; i < queue->group_count; i++) DIT_TRY(check_group(queue, i));
+    DIT_TRY(check_arrivals(&queue->arrivals, classes));
     for (int k = 0; k < classes; k++) DIT_TRY(check_class(queue, k));
     return DIT_OK;
 }

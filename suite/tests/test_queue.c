@@ -314,6 +314,49 @@ static void numbers_that_mean_nothing_are_refused(void **state)
     assert_fails(suite_queue_simulate(&queue, &ask, &run), DIT_ERR_USAGE, "rate of");
 }
 
+static dit_status check_arrivals_of(const suite_queue_group *group, suite_arrivals arrivals)
+{
+    suite_queue queue = queue_of(group, 1);
+    queue.arrivals = arrivals;
+    return suite_queue_check(&queue);
+}
+
+static void shares_that_are_none_are_refused(void **state)
+{
+    static const double seconds[] = {1, 2}, zero[] = {0, 0}, vast[] = {1e308, 1e308}, below[] = {1, -1},
+                        one_sided[] = {0, 1};
+    const suite_queue_group group = alike(1, seconds);
+    (void)state;
+    suite_arrivals arrivals = {.weights = zero, .class_count = 2};
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "2 classes add up to 0");
+    arrivals.weights = vast;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "add up to inf");
+    arrivals.weights = below;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "class 1 has a weight of -1");
+    arrivals.weights = one_sided;
+    assert_ok(check_arrivals_of(&group, arrivals));
+}
+
+static void a_trace_of_other_classes_is_refused(void **state)
+{
+    static const double seconds[] = {1, 2};
+    static double when[] = {0, 1};
+    static int beyond[] = {0, 2}, below[] = {-1, 0}, both[] = {0, 1};
+    const suite_queue_group group = alike(1, seconds);
+    suite_trace trace = {when, beyond, 2};
+    suite_arrivals arrivals = {.law = SUITE_ARRIVALS_TRACE, .trace = &trace, .class_count = 2};
+    (void)state;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "request 1 of the trace is of class 2");
+    trace.classes = below;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "request 0 of the trace is of class -1");
+    trace.classes = both;
+    assert_ok(check_arrivals_of(&group, arrivals));
+    trace.count = 0;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "without requests");
+    arrivals.trace = NULL;
+    assert_fails(check_arrivals_of(&group, arrivals), DIT_ERR_USAGE, "without requests");
+}
+
 /* ---- traces -------------------------------------------------------------------------------------------------------- */
 
 static const char *const shapes[] = {"picture", "clip", NULL};
@@ -460,6 +503,25 @@ static void a_latency_that_falls_before_it_rises_has_a_capacity(void **state)
     assert_fails(suite_queue_capacity(&queue, &ask, &capacity), DIT_ERR_USAGE, "bound above 0");
 }
 
+/* Requests in bursts: what some hundred thousand of them show is not what more than a million show. */
+static void a_rate_that_is_found_keeps_the_bound_where_it_is_sure(void **state)
+{
+    const suite_queue_group group = alike(2, one_second);
+    const suite_queue_ask asks[] = {{.quantile = 0.95, .precision = 0.01, .bound_s = 3, .requests = 1600000},
+                                    {.quantile = 0.95, .precision = 0.01, .bound_s = 9, .requests = 1600000}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        suite_capacity capacity;
+        suite_queue queue = queue_of(&group, 1);
+        queue.arrivals = (suite_arrivals){.law = SUITE_ARRIVALS_GAMMA, .variation = 2, .seed = 4};
+        assert_ok(suite_queue_capacity(&queue, &asks[i], &capacity));
+        assert_int_equal(capacity.outcome, SUITE_CAPACITY_FOUND);
+        assert_int_equal(capacity.run.outcome, SUITE_QUEUE_STABLE);
+        assert_true(capacity.run.wanted.value <= asks[i].bound_s);
+        assert_true(capacity.too_much > capacity.rate && capacity.too_much < 1.0051 * capacity.rate);
+    }
+}
+
 /* ---- all at once --------------------------------------------------------------------------------------------------- */
 
 static void all_requests_at_once_have_a_tail(void **state)
@@ -534,11 +596,14 @@ int main(void)
         cmocka_unit_test(classes_go_to_the_groups_that_serve_them),
         cmocka_unit_test(a_missing_replica_serves_nobody),
         cmocka_unit_test(numbers_that_mean_nothing_are_refused),
+        cmocka_unit_test(shares_that_are_none_are_refused),
+        cmocka_unit_test(a_trace_of_other_classes_is_refused),
         cmocka_unit_test(a_trace_is_served_as_it_was_written),
         cmocka_unit_test(a_trace_with_a_mistake_is_refused_with_its_line),
         cmocka_unit_test(the_worked_example_comes_out),
         cmocka_unit_test(the_bound_chooses_the_split),
         cmocka_unit_test(a_latency_that_falls_before_it_rises_has_a_capacity),
+        cmocka_unit_test(a_rate_that_is_found_keeps_the_bound_where_it_is_sure),
         cmocka_unit_test(all_requests_at_once_have_a_tail),
         cmocka_unit_test(classes_at_once_have_their_shares_and_their_groups),
         cmocka_unit_test(batches_help_a_mesh_and_not_a_device),
