@@ -40,6 +40,46 @@ void dit_parallel_label(const dit_parallel *parallel, char out[64])
     if (!used) snprintf(out, 64, "1");
 }
 
+/* Appends a word; one that does not fit ends in "...". */
+static void append(char out[64], const char *word)
+{
+    int used = (int)strlen(out), room = 64 - used;
+    if ((int)strlen(word) + 1 < room)
+        snprintf(out + used, (size_t)room, " %s", word);
+    else if (room > 5)
+        snprintf(out + used, (size_t)room, " %.*s...", room - 5, word);
+}
+
+void dit_parallel_label_whole(const dit_parallel *parallel, char out[64])
+{
+    char stages[6 * DIT_MAX_STAGES];
+    dit_parallel_label(parallel, out);
+    dit_stage_blocks_to_text(parallel, stages, sizeof stages);
+    if (*stages) append(out, stages);
+    if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) append(out, dit_patch_method_name(parallel->patch_method));
+}
+
+void dit_stage_blocks_to_text(const dit_parallel *parallel, char *out, size_t size)
+{
+    const int stages = parallel->stage_blocks[0] ? dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) : 0;
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < stages && i < DIT_MAX_STAGES && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%d", i ? "," : "", parallel->stage_blocks[i]);
+}
+
+bool dit_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
+{
+    char *end;
+    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
+        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
+        if (number < 1 || number > DIT_MAX_BLOCKS) return false;
+        blocks[(*count)++] = (int)number;
+        if (*end != ',') return !*end;
+    }
+    return false;
+}
+
 /* Whether `word` is the label of a mesh with this degree alone. */
 static bool is_degree(const char *word, dit_axis axis, int degree)
 {
@@ -50,7 +90,17 @@ static bool is_degree(const char *word, dit_axis axis, int degree)
     return degree > 1 && strcmp(label, word) == 0;
 }
 
-static bool take_word(const char *word, dit_parallel *out)
+/* "24,33"; *stages: how many. */
+static bool take_stages(const char *word, dit_parallel *out, int *stages)
+{
+    int blocks[DIT_MAX_STAGES] = {0}, count;
+    if (!strchr(word, ',') || !dit_stage_blocks_from_text(word, blocks, &count)) return false;
+    memcpy(out->stage_blocks, blocks, sizeof blocks);
+    *stages = count;
+    return true;
+}
+
+static bool take_word(const char *word, dit_parallel *out, int *stages)
 {
     int degree = atoi(word + strcspn(word, "0123456789"));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
@@ -58,17 +108,24 @@ static bool take_word(const char *word, dit_parallel *out)
         out->degree[axis] = degree;
         return true;
     }
-    return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method);
+    return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method) ||
+           take_stages(word, out, stages);
 }
 
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out)
 {
-    char words[256], *rest = NULL;
+    char words[512], *rest = NULL;
+    int stages = 0;
+    if (strlen(label) >= sizeof words)
+        return DIT_FAIL(DIT_ERR_USAGE, "mesh \"%.40s...\" is longer than %zu characters", label, sizeof words - 1);
     snprintf(words, sizeof words, "%s", label);
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        if (!take_word(word, out))
-            return DIT_FAIL(DIT_ERR_USAGE, "\"%s\" of mesh \"%s\" is neither a degree nor a patch method", word, label);
-    return DIT_OK;
+        if (!take_word(word, out, &stages))
+            return DIT_FAIL(DIT_ERR_USAGE, "\"%s\" of mesh \"%s\" is no degree, no list of stages and no patch method",
+                            word, label);
+    if (!stages || stages == dit_parallel_degree(out, DIT_AXIS_PIPEFUSION)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_USAGE, "mesh \"%s\" lists %d stages and has %d", label, stages,
+                    dit_parallel_degree(out, DIT_AXIS_PIPEFUSION));
 }
 
 void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME])

@@ -29,9 +29,19 @@ dit_label_info dit_label_get(int part);
 
 /* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
-/* The inverse: sets the degrees that "pp2 u2" names, and the patch method of "patch4 naive-patch"; the rest of `out`
- * stays. Errors: DIT_ERR_USAGE naming the word that is neither. */
+/* The same with the blocks of uneven stages and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". What
+ * does not fit ends in "...". */
+void dit_parallel_label_whole(const dit_parallel *parallel, char out[64]);
+/* The inverse of both: sets the degrees that "pp2 u2" names, the stages of "pp2 24,33", and the patch method of "patch4
+ * naive-patch"; the rest of `out` stays. Errors: DIT_ERR_USAGE naming the word that is none of these, or both numbers
+ * where a list has more or fewer stages than the mesh. */
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out);
+
+/* Writes the blocks of uneven stages, "7,7,6"; "" of even ones. 6 * DIT_MAX_STAGES characters fit all; with fewer the rest
+ * is cut off. */
+void dit_stage_blocks_to_text(const dit_parallel *parallel, char *out, size_t size);
+/* "7,7,6" -> blocks[] = {7, 7, 6}, count 3; at most DIT_MAX_STAGES. False for anything else. */
+bool dit_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count);
 
 /* The method that a mesh amounts to: "cfg+ulysses", "single" for one rank. */
 void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME]);

@@ -69,9 +69,10 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
                              dit_parallel_degree(out, DIT_AXIS_PIPEFUSION), DIT_MAX_STAGES);
     for (int i = 0; i < count; i++) {
         const cJSON *item = cJSON_GetArrayItem(stages, i);
-        if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > 10000 ||
+        if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > DIT_MAX_BLOCKS ||
             item->valuedouble != (double)(int)item->valuedouble)
-            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "expected numbers of blocks from 1 to 10000");
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "expected numbers of blocks from 1 to %d",
+                                 DIT_MAX_BLOCKS);
         out->stage_blocks[i] = (int)item->valuedouble;
     }
     return DIT_OK;

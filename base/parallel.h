@@ -23,7 +23,7 @@ const char *dit_joint_text_name(dit_joint_text layout);
 const char *const *dit_joint_text_names(void); /* all of them, NULL at the end */
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
 
-enum { DIT_MAX_STAGES = 64 };
+enum { DIT_MAX_STAGES = 64, DIT_MAX_BLOCKS = 10000 };
 
 /* Degrees; 0 is read as 1. */
 typedef struct {

@@ -187,6 +187,73 @@ static void labels_are_read_as_they_are_written(void **state)
     assert_fails(dit_parallel_from_label("u1", &patches), DIT_ERR_USAGE, "\"u1\"");
 }
 
+static void a_list_of_stages_is_read_from_text(void **state)
+{
+    static const char *const bad[] = {"", "1,", ",1", "1,,2", "0,1", "1 2", "-1,2", "1,2x", "100000", "1.5,2"};
+    int blocks[DIT_MAX_STAGES], count = 0;
+    (void)state;
+    assert_true(dit_stage_blocks_from_text("7,7,6", blocks, &count));
+    assert_int_equal(count, 3);
+    assert_int_equal(blocks[2], 6);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(dit_stage_blocks_from_text(bad[i], blocks, &count));
+    char text[2 * DIT_MAX_STAGES + 4] = "1";
+    for (int i = 0; i < DIT_MAX_STAGES; i++) strcat(text, ",1");
+    assert_false(dit_stage_blocks_from_text(text, blocks, &count));
+}
+
+/* As a search names its winner, so that it can be asked for again. */
+static void stages_and_patch_methods_are_read_as_they_are_written(void **state)
+{
+    static const char *const labels[] = {"pp2 u2 24,33", "pp4 7,7,7,6", "patch4 pcpp", "cfg2 r2", "1"};
+    char long_list[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        dit_parallel read = {0}, again = {0};
+        char label[64], written[64];
+        assert_ok(dit_parallel_from_label(labels[i], &read));
+        dit_parallel_label_whole(&read, label);
+        assert_ok(dit_parallel_from_label(label, &again));
+        dit_parallel_label_whole(&again, written);
+        assert_string_equal(label, written);
+        assert_int_equal(strlen(label), strlen(labels[i])); /* the words, in whatever order */
+        assert_memory_equal(read.stage_blocks, again.stage_blocks, sizeof read.stage_blocks);
+        assert_int_equal(read.patch_method, again.patch_method);
+    }
+    dit_parallel many = {.degree[DIT_AXIS_PIPEFUSION] = DIT_MAX_STAGES};
+    for (int i = 0; i < DIT_MAX_STAGES; i++) many.stage_blocks[i] = DIT_MAX_BLOCKS;
+    dit_parallel_label_whole(&many, long_list);
+    assert_int_equal(strlen(long_list), 63);
+    assert_string_equal(long_list + 60, "...");
+    assert_fails(dit_parallel_from_label(long_list, &many), DIT_ERR_USAGE, "...");
+}
+
+static void labels_that_are_none_are_refused(void **state)
+{
+    static const char *const bad[][2] = {{"pp3 24,33", "lists 2 stages and has 3"},
+                                         {"24,33", "lists 2 stages and has 1"},
+                                         {"pp2 24,", "24,"},
+                                         {"pp2 ,", ","},
+                                         {"pp2 24,0", "24,0"},
+                                         {"pp2 24,-3", "24,-3"},
+                                         {"pp2 24,99999999999999999999", "99999999999999999999"},
+                                         {"u99999999999999999999", "u99999999999999999999"},
+                                         {"pp2 24", "\"24\""}};
+    char text[700] = "pp65 1";
+    dit_parallel read = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        read = (dit_parallel){0};
+        assert_fails(dit_parallel_from_label(bad[i][0], &read), DIT_ERR_USAGE, bad[i][1]);
+    }
+    for (int i = 0; i < DIT_MAX_STAGES; i++) strcat(text, ",1");
+    assert_fails(dit_parallel_from_label(text, &read), DIT_ERR_USAGE, "1,1,1");
+    memset(text, ' ', sizeof text - 1);
+    memcpy(text, "u2", 2);
+    memcpy(text + sizeof text - 4, "u3", 3);
+    assert_fails(dit_parallel_from_label(text, &read), DIT_ERR_USAGE, "longer than");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +265,9 @@ int main(void)
         cmocka_unit_test(any_product_of_methods_is_dealt),
         cmocka_unit_test(meshes_are_every_product_within_the_greatest_degrees),
         cmocka_unit_test(labels_are_read_as_they_are_written),
+        cmocka_unit_test(a_list_of_stages_is_read_from_text),
+        cmocka_unit_test(stages_and_patch_methods_are_read_as_they_are_written),
+        cmocka_unit_test(labels_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

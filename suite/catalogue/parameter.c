@@ -349,18 +349,6 @@ suite_parameter suite_parameter_of_axis(dit_axis axis)
     return degrees[axis];
 }
 
-bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
-{
-    char *end;
-    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
-        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
-        if (number < 1 || number > rows[SUITE_PARAMETER_STAGE_BLOCKS].greatest) return false;
-        blocks[(*count)++] = (int)number;
-        if (*end != ',') return !*end;
-    }
-    return false;
-}
-
 dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
                                  const cJSON *value)
 {

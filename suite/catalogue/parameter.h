@@ -62,7 +62,7 @@ enum {
     X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE,          OPTIONAL, ANY,       NAMED) \
     X(WARMUP_STEPS,        "warmup_steps",          SAME,  INTEGER,      0, 100000,           DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
-    X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, 10000,            DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(JOINT_TEXT,          "joint_text",            SAME,  JOINT_TEXT,   0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(ATTENTION,           "attention",             SAME,  ATTENTION,    0, 0,                DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
@@ -124,9 +124,6 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
                                  const cJSON *value);
 /* "1280x720" -> 1280, 720. False for anything else (signs, spaces, leading zeros included). */
 bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px);
-
-/* "7,7,6" -> blocks[] = {7, 7, 6}, count 3; at most DIT_MAX_STAGES. False for anything else. */
-bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count);
 
 /* As dit_json_only_keys, with a better hint for the flags of xDiT and for spellings of other programs. */
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);

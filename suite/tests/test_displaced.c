@@ -124,21 +124,6 @@ static void listed_stages_are_in_case_label_and_tag(void **state)
     suite_workload_release(&workload);
 }
 
-static void a_list_of_stages_is_read_from_text(void **state)
-{
-    static const char *const bad[] = {"", "1,", ",1", "1,,2", "0,1", "1 2", "-1,2", "1,2x", "100000", "1.5,2"};
-    int blocks[DIT_MAX_STAGES], count = 0;
-    (void)state;
-    assert_true(suite_stage_blocks_from_text("7,7,6", blocks, &count));
-    assert_int_equal(count, 3);
-    assert_int_equal(blocks[2], 6);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(suite_stage_blocks_from_text(bad[i], blocks, &count));
-    char text[2 * DIT_MAX_STAGES + 4] = "1";
-    for (int i = 0; i < DIT_MAX_STAGES; i++) strcat(text, ",1");
-    assert_false(suite_stage_blocks_from_text(text, blocks, &count));
-}
-
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
 
 static void what_means_nothing_to_a_cell_does_not_multiply_it(void **state)
@@ -529,7 +514,6 @@ int main(void)
         cmocka_unit_test(patches_have_their_method_and_pcpp_a_half_by_default),
         cmocka_unit_test(degrees_say_the_same_as_methods),
         cmocka_unit_test(listed_stages_are_in_case_label_and_tag),
-        cmocka_unit_test(a_list_of_stages_is_read_from_text),
         cmocka_unit_test(what_means_nothing_to_a_cell_does_not_multiply_it),
         cmocka_unit_test(two_spellings_of_one_thing_merge),
         cmocka_unit_test(a_default_is_the_value_it_stands_for),

@@ -1,8 +1,8 @@
 #include "suite/verbs/mesh_options.h"
 
+#include "base/label.h"
 #include "base/log.h"
 #include "base/words.h"
-#include "suite/catalogue/parameter.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
 static dit_status settle_stages(const char *text, dit_parallel *out)
 {
     int stages = out->degree[DIT_AXIS_PIPEFUSION] > 1 ? out->degree[DIT_AXIS_PIPEFUSION] : 1, count = 0;
-    if (!suite_stage_blocks_from_text(text, out->stage_blocks, &count))
+    if (!dit_stage_blocks_from_text(text, out->stage_blocks, &count))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp: '%s' is not a list of blocks per stage", text),
             "write one number per stage with commas, for example 7,7,6,8");

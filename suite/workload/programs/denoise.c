@@ -200,24 +200,16 @@ static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     suite_member_number(w, tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
 }
 
-/* "7,7,6"; "even" without a list. */
-static void write_stages(const dit_parallel *parallel, char *out, size_t size)
-{
-    size_t used = (size_t)snprintf(out, size, "%s", parallel->stage_blocks[0] ? "" : "even");
-    for (int i = 0; i < parallel->degree[DIT_AXIS_PIPEFUSION] && parallel->stage_blocks[0] && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%d", i ? "," : "", parallel->stage_blocks[i]);
-}
-
 /* Every case has them, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */
 static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     const dit_parallel *parallel = settings_of(cell);
     char stages[6 * DIT_MAX_STAGES];
     bool patches = parallel->degree[DIT_AXIS_PATCH] > 1;
-    write_stages(parallel, stages, sizeof stages);
+    dit_stage_blocks_to_text(parallel, stages, sizeof stages);
     dit_json_put_int(w, tags, "warmup_steps", parallel->warmup_steps);
     dit_json_put_int(w, tags, "num_pipeline_patch", dit_parallel_bands(parallel, &cell->facts));
-    dit_json_put_string(w, tags, "attn_layer_num_for_pp", stages);
+    dit_json_put_string(w, tags, "attn_layer_num_for_pp", *stages ? stages : "even");
     dit_json_put_string(w, tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none");
     dit_json_put_number(w, tags, "patch_fraction", parallel->patch_fraction);
     dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
@@ -239,14 +231,13 @@ static void write_settings(const suite_cell *cell, char out[256])
     const dit_parallel *parallel = settings_of(cell);
     char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
     out[0] = '\0';
-    write_stages(parallel, stages, sizeof stages);
+    dit_stage_blocks_to_text(parallel, stages, sizeof stages);
     const char *warmup = dit_label_get(DIT_LABEL_WARMUP).prefix;
     if (parallel->patch_fraction > 0)
         snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION).prefix,
                  parallel->patch_fraction);
     if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
-        snprintf(out, 256, "%s%.150s %s%lld %s%d", parallel->stage_blocks[0] ? " " : "",
-                 parallel->stage_blocks[0] ? stages : "", dit_label_get(DIT_LABEL_BANDS).prefix,
+        snprintf(out, 256, "%s%.150s %s%lld %s%d", *stages ? " " : "", stages, dit_label_get(DIT_LABEL_BANDS).prefix,
                  (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
     else if (parallel->degree[DIT_AXIS_PATCH] > 1)
         snprintf(out, 256, " %s%s %s%d", dit_patch_method_name(parallel->patch_method), fraction, warmup,
