@@ -447,8 +447,10 @@ static bool is_told(const cJSON *rejected, const char *label, const char *reason
 static void add_dropped(dit_json_writer *w, cJSON *rejected, const suite_dropped *dropped, const dit_parallel *asked)
 {
     char label[64];
-    suite_meshes_label_dropped(dropped, label);
-    if (asked) dit_parallel_label(asked, label);
+    if (asked)
+        dit_parallel_label(asked, label);
+    else
+        suite_meshes_label_dropped(dropped, label);
     if (is_told(rejected, label, dropped->reason)) return;
     cJSON *entry = dit_json_put_object(w, rejected, NULL);
     dit_json_put_string(w, entry, "mesh", label);

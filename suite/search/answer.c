@@ -2,6 +2,8 @@
 
 #include "base/json_writer.h"
 
+#include <math.h>
+
 static const double NEARLY_ALL = 0.95;
 
 const char *suite_search_binds_name(suite_search_binds binds)
@@ -33,6 +35,14 @@ int suite_search_rival(const suite_search *search)
     return rival;
 }
 
+bool suite_search_winner_shares_links(const suite_search *search)
+{
+    for (int i = 0; search->winner >= 0 && i < search->size_count; i++)
+        if (search->sizes[i].ranks == search->candidates[search->winner].ranks)
+            return search->sizes[i].replicas_share_links;
+    return false;
+}
+
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 static void put_bounds(dit_json_writer *w, cJSON *out, const suite_bounds *bounds)
@@ -58,8 +68,7 @@ static void put_candidate(dit_json_writer *w, cJSON *out, const suite_search_can
         dit_json_put_number(w, out, "seconds", one->seconds);
     }
     if (one->value > 0) dit_json_put_number(w, out, "value", one->value);
-    if (one->state != SUITE_FOUND_MEMORY && one->state != SUITE_FOUND_FAILED)
-        dit_json_put_number(w, out, "behind", one->behind);
+    if (!isnan(one->behind)) dit_json_put_number(w, out, "behind", one->behind);
     if (one->bounds.status == DIT_OK) {
         dit_json_put_number(w, out, "bound_s", one->bounds.seconds);
         dit_json_put_string(w, out, "bound", one->bounds.largest);
@@ -77,6 +86,7 @@ static void put_sizes(dit_json_writer *w, cJSON *out, const suite_search *s)
     for (int i = 0; i < s->size_count; i++) {
         cJSON *size = dit_json_put_object(w, list, NULL);
         dit_json_put_int(w, size, "ranks", s->sizes[i].ranks);
+        if (s->sizes[i].replicas_share_links) dit_json_put_bool(w, size, "replicas_share_links", true);
         if (s->sizes[i].winner < 0) continue;
         const suite_search_candidate *winner = &s->candidates[s->sizes[i].winner];
         dit_json_put_string(w, size, "mesh", winner->mesh);
@@ -156,7 +166,7 @@ dit_status suite_search_to_json(const suite_search *search, cJSON **out)
         dit_json_put_string(&w, one, "reason", search->illegal[i].reason);
     }
     put_changes(&w, root, search);
-    if (search->replicas_share_links) dit_json_put_bool(&w, root, "replicas_share_links", true);
+    if (suite_search_winner_shares_links(search)) dit_json_put_bool(&w, root, "replicas_share_links", true);
     put_counts(&w, root, search);
     return dit_json_finish(&w, root, out);
 }

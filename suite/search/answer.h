@@ -17,5 +17,7 @@ suite_search_binds suite_search_what_binds(const suite_search_candidate *candida
 /* Gives the fastest known mesh that something else binds than the winner: the one that wins if what binds the winner
  * stays and the rest gets faster. -1: there is none. */
 int suite_search_rival(const suite_search *search);
+/* Whether replicas of the winner share links, and what they do to each other's messages is not counted. */
+bool suite_search_winner_shares_links(const suite_search *search);
 
 #endif

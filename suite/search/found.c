@@ -16,15 +16,6 @@ const char *const *suite_search_goal_names(void)
 {
     return goals;
 }
-bool suite_search_goal_from_name(const char *name, suite_search_goal *out)
-{
-    for (int i = 0; i < SUITE_GOAL_COUNT; i++) {
-        if (strcmp(goals[i], name) != 0) continue;
-        *out = (suite_search_goal)i;
-        return true;
-    }
-    return false;
-}
 
 const char *suite_search_state_name(suite_search_state state)
 {

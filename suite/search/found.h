@@ -16,7 +16,6 @@ typedef enum {
 } suite_search_goal;
 const char *suite_search_goal_name(suite_search_goal goal); /* "latency", "throughput", "memory", "front" */
 const char *const *suite_search_goal_names(void);           /* all of them, NULL at the end               */
-bool suite_search_goal_from_name(const char *name, suite_search_goal *out);
 
 /* What is told of a search under way: `done` simulations are over, and at most `open` are still to come. */
 typedef void (*suite_search_told)(void *context, int done, int open);
@@ -67,7 +66,7 @@ typedef struct {
     suite_bounds bounds;    /* bounds.largest: which bound it is; bounds.memory_bytes */
     double value;           /* what the goal makes least; 0: not known                */
     double value_bound;     /* the value is no less                                   */
-    double behind;          /* by what share value, or its bound, is above the best   */
+    double behind;          /* by what share value, or its bound, is above the best; NAN: there is no best */
     const suite_case *kase; /* with the document that was simulated; the search's   */
     char code[40], reason[300];
 } suite_search_candidate;
@@ -89,7 +88,11 @@ typedef struct {
 
 /* The candidates of one number of ranks. */
 typedef struct {
-    int ranks, winner; /* index of the best candidate; -1: none fits; with goal throughput of all sizes together */
+    int ranks;
+    int winner; /* index of the best candidate of so many ranks that has a value; -1: none, with goal throughput also where
+                   all were excluded by bound */
+    bool replicas_share_links; /* goals throughput and front: replicas of so many ranks do; what they do to each other's
+                                  messages is not counted */
     suite_workload workload;
 } suite_search_size;
 
@@ -106,8 +109,7 @@ typedef struct {
     int winner; /* of candidates; -1: none. With goal front that of the most devices */
     int simulated, kept, by_bound, by_memory, failed; /* how many candidates; simulated: now */
     suite_search_change changes[SUITE_CHANGE_COUNT];  /* with request.what_if */
-    bool replicas_share_links; /* goal throughput: what replicas do to each other's messages is not counted */
-    double count_s, bounds_s, simulate_s; /* of this machine's time: expanding, bounds, simulating */
+    double count_s, bounds_s, simulate_s;             /* of this machine's time: expanding, bounds, simulating */
 } suite_search;
 
 /* Accepts a zeroed one. */

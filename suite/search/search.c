@@ -4,6 +4,7 @@
 #include "suite/launch/process_pool.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
+#include "suite/search/answer.h"
 #include "suite/search/changes.h"
 #include "suite/search/race.h"
 #include "suite/search/space.h"
@@ -258,14 +259,16 @@ static int find_winner(const suite_search *s, int ranks)
     return -1;
 }
 
-/* The largest bound in words. A chain that is hardly longer than device or host alone is so long because of them. */
-static const char *why_so_long(const suite_bounds *bounds)
+/* The largest bound in words, of a candidate that was not simulated. A chain that is hardly longer than device or host
+ * alone is so long because of them. */
+static const char *why_so_long(const suite_search_candidate *one)
 {
-    const double nearly_all = 0.95;
-    if (bounds->host_s >= nearly_all * bounds->seconds && bounds->host_s >= bounds->device_s)
-        return "its host cannot issue faster";
-    if (bounds->device_s >= nearly_all * bounds->seconds) return "its device cannot compute faster";
-    if (strcmp(bounds->largest, "wire") == 0) return "its messages over the busiest link";
+    switch (suite_search_what_binds(one)) {
+    case SUITE_BINDS_HOST: return "its host cannot issue faster";
+    case SUITE_BINDS_DEVICE: return "its device cannot compute faster";
+    default: break;
+    }
+    if (strcmp(one->bounds.largest, "wire") == 0) return "its messages over the busiest link";
     return "one rank alone, its operators and messages in turn";
 }
 
@@ -273,13 +276,13 @@ static void judge(const suite_search *s, suite_search_candidate *one)
 {
     bool sizes = s->request.goal == SUITE_GOAL_FRONT;
     int winner = sizes ? s->sizes[size_index(s, one->ranks)].winner : s->winner;
+    one->behind = NAN;
     if (winner < 0) return;
     double best = s->candidates[winner].value, own = is_known(one) ? one->value : one->value_bound;
     if (one->state == SUITE_FOUND_SIMULATED || one->state == SUITE_FOUND_OPEN || one->state == SUITE_FOUND_BOUND)
         one->behind = own / best - 1;
     if (one->state == SUITE_FOUND_BOUND)
-        snprintf(one->reason, sizeof one->reason, "takes at least %.4g s (%s)", one->bounds.seconds,
-                 why_so_long(&one->bounds));
+        snprintf(one->reason, sizeof one->reason, "takes at least %.4g s (%s)", one->bounds.seconds, why_so_long(one));
 }
 
 static void finish(suite_search *s)
@@ -325,15 +328,15 @@ static bool meet_on_links(const suite_cluster *cluster, int ranks, bool *first, 
 static dit_status look_at_links(suite_search *s)
 {
     suite_cluster cluster = {0};
+    if (s->request.goal != SUITE_GOAL_THROUGHPUT && s->request.goal != SUITE_GOAL_FRONT) return DIT_OK;
     DIT_TRY(suite_cluster_load(s->request.platform, &cluster));
     bool *links = calloc(2 * (size_t)cluster.link_count + 1, sizeof *links);
     for (int i = 0; links && i < s->size_count; i++) {
         int ranks = s->sizes[i].ranks;
         bool several = ranks > 1 && 2 * ranks <= cluster.devices && 2 * ranks <= s->request.devices;
         memset(links, 0, 2 * (size_t)cluster.link_count * sizeof *links);
-        if (several && cluster.topology != SUITE_TOPOLOGY_CORES &&
-            meet_on_links(&cluster, ranks, links, links + cluster.link_count))
-            s->replicas_share_links = true;
+        s->sizes[i].replicas_share_links = several && cluster.topology != SUITE_TOPOLOGY_CORES &&
+                                           meet_on_links(&cluster, ranks, links, links + cluster.link_count);
     }
     dit_status st = links ? DIT_OK : fail_memory();
     free(links);
@@ -365,7 +368,7 @@ static dit_status run(suite_search *s)
     int64_t began_ns = dit_clock_ns();
     DIT_TRY(resolve(&s->request, &platform));
     DIT_TRY(suite_search_expand(s));
-    if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(look_at_links(s));
+    DIT_TRY(look_at_links(s));
     s->count_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();
     DIT_TRY(bound_all(s, &platform));

@@ -47,7 +47,7 @@ static dit_status expand(const suite_search_request *request, int ranks, const d
 static dit_status expand_sizes(suite_search *s)
 {
     const dit_parallel *mesh = s->request.mesh;
-    int devices = mesh ? dit_parallel_world_size(mesh) : (int)s->request.devices;
+    int devices = (int)s->request.devices;
     s->sizes = calloc((size_t)devices, sizeof *s->sizes);
     if (!s->sizes) return fail_memory();
     for (int ranks = 1; ranks <= devices; ranks++) {
@@ -60,26 +60,13 @@ static dit_status expand_sizes(suite_search *s)
     return DIT_OK;
 }
 
-/* With the blocks of uneven stages, and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". */
-static void label_mesh(const dit_parallel *parallel, char out[64])
-{
-    dit_parallel_label(parallel, out);
-    size_t used = strlen(out);
-    const char *method = dit_patch_method_name(parallel->patch_method);
-    const int stages = parallel->stage_blocks[0] ? dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) : 0;
-    for (int i = 0; i < stages && used < 64; i++)
-        used += (size_t)snprintf(out + used, 64 - used, "%s%d", i ? "," : " ", parallel->stage_blocks[i]);
-    if (used < 64 && dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && !strstr(out, method))
-        snprintf(out + used, 64 - used, " %s", method);
-}
-
 static dit_status open_candidate(const suite_search *s, int ranks, const suite_case *kase, suite_search_candidate *out)
 {
     const dit_json view = {kase->document, NULL, 0, NULL};
     *out = (suite_search_candidate){.kase = kase, .ranks = ranks, .replicas = 1};
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / ranks;
     DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
-    label_mesh(&out->parallel, out->mesh);
+    dit_parallel_label_whole(&out->parallel, out->mesh);
     out->exact = !dit_parallel_is_displaced(&out->parallel);
     return DIT_OK;
 }
@@ -156,11 +143,13 @@ static const double WORTH = 1e-3;
 static void fill_blocks(const suite_search *s, const suite_search_candidate *one, const dit_facts *facts,
                         suite_stage_block *blocks)
 {
-    int bytes = suite_predict_element_bytes(suite_search_word(s, "element"));
+    const int bytes = suite_predict_element_bytes(suite_search_word(s, "element"));
+    const int tensor = dit_parallel_degree(&one->parallel, DIT_AXIS_TENSOR);
     for (int i = 0; i < (int)facts->layers; i++) {
         dit_block_run run = dit_facts_blocks(facts, i, 1);
         blocks[i].seconds = one->bounds.block_s[i];
-        blocks[i].bytes = (double)dit_facts_block_parameters(facts, &run) * bytes;
+        int64_t shared = dit_facts_shared_parameters(facts, &run);
+        blocks[i].bytes = (double)(dit_facts_block_parameters(facts, &run) - shared + shared / tensor) * bytes;
     }
 }
 

@@ -21,8 +21,8 @@ typedef struct {
 suite_stage_cost suite_stages_cost(const suite_stage_block *blocks, const int *counts, int stages);
 /* Finds the partition of `count` blocks into `stages` non-empty stages, none of more than most_bytes, with the fastest
  * slowest stage, and among those (to a share of 1e-12) with the emptiest fullest one. counts [stages] gets the blocks of
- * each stage. By dynamic programming, in count^2 * stages steps, twice: first the time, then the bytes. Returns false where there is none. `stages` is at most DIT_MAX_STAGES.
- * Errors: none but that; without memory it returns false, too. */
+ * each stage. Dynamic programming takes count^2 * stages steps for the time, and as many for the bytes. Returns false
+ * where there is none, and without memory. `stages` is at most DIT_MAX_STAGES. */
 bool suite_stages_cut(const suite_stage_block *blocks, int count, int stages, double most_bytes,
                       int counts[DIT_MAX_STAGES]);
 

@@ -72,6 +72,10 @@ done
 report $? "no bound is above a simulated time"
 [ $corrupted -eq 1 ]
 report $? "bounds times 1.1 are, so that this test notices wrong ones"
+near=(flux.1-dev~one-of-each --devices 2 --platform 8xl40 --profile pytorch-eager-2024 --steps 8 --scope latents --quality approximate --what-if 0 --fresh)
+search all "${near[@]}" --exhaustive && search found "${near[@]}" -j 1 && search wrong "${near[@]}" -j 1 --bounds-times 1.1
+awk -v all="$(winner all)" -v found="$(told found)" -v wrong="$(told wrong)" 'BEGIN { exit !(all > 0 && found == all && wrong > all) }'
+report $? "and with them another mesh wins, which is slower ($(told wrong) s, $(winner all) s)"
 
 # ---- what was simulated is kept ----------------------------------------------------------------------------------------
 small=(flux.1-dev~one-of-each --platform 8xl40 --devices 4)
@@ -106,25 +110,36 @@ search front "${small[@]}" --steps 8 --goal front
 awk -v a="$(told front)" -v b="$(told first)" 'BEGIN { exit !(a == b) }' && [ "$(grep -c '"ranks":' "$work/front")" -gt 3 ]
 report $? "the front's time on all devices is that of goal latency"
 search rate "${small[@]}" --steps 8 --goal throughput
-grep -q '"replicas_share_links":[[:space:]]*true' "$work/rate" && grep -q '"replicas":[[:space:]]*4' "$work/rate"
-report $? "replicas on a PCIe tree share links, and the answer says so"
+shares() { grep -c '"replicas_share_links":[[:space:]]*true' "$work/$1"; }
+grep -q '"replicas":[[:space:]]*4' "$work/rate" && [ "$(shares rate)" -eq 1 ] && [ "$(shares front)" -eq 1 ]
+report $? "replicas of two ranks on a PCIe tree share links, those of one rank do not"
+large=(flux.1-dev --platform 8xrtx-4090 --devices 4 --steps 2 --scope latents --goal throughput --what-if 0)
+search tight "${large[@]}" && [ "$(shares tight)" -eq 2 ] && "$ditbench" search "${large[@]}" 2>/dev/null | grep -q '^Replicas share links'
+report $? "and where such replicas win the answer says it of the winner"
 search faster "${small[@]}" --steps 8 --what-if 4
 [ "$(grep -c '"part":' "$work/faster")" -eq 3 ] && awk '/"bound_s":/ { bound = $2 + 0 } /"before_bound_s":/ { if ($2 + 0 < bound) bad = 1 } END { exit bad }' "$work/faster"
 report $? "it says who would win with hosts, links or devices four times as fast"
 search cut flux.1-dev --platform 8xl40 --profile pytorch-eager-2024 --devices 2 --quality approximate --what-if 0 --exhaustive
 meshes cut | awk '$1 == "pp2" { even = $2 } $1 ~ /^pp2_[0-9]+,[0-9]+$/ { cut = $2 } END { exit !(cut > 0 && cut < even) }'
 report $? "a pipeline whose blocks are shared out by their times is faster than an even one"
+label=$(sed -n 's/^.*"mesh":[[:space:]]*"\(pp2 [0-9,]*\)".*/\1/p' "$work/cut" | head -n 1)
+search again flux.1-dev --platform 8xl40 --profile pytorch-eager-2024 --what-if 0 --mesh "$label"
+[ "$(meshes again)" = "$(meshes cut | grep '^pp2_')" ] && [ "$(meshes again | wc -l)" -eq 1 ]
+report $? "and can be asked for by its name ($label)"
+search shared flux.1-dev --platform 8xrtx-4090 --devices 4 --quality approximate --element fp32 --steps 4 --scope latents --dry-run --fresh
+grep -q '"mesh":[[:space:]]*"pp2 tp2 [0-9]*,[0-9]*"' "$work/shared"
+report $? "tensor ranks share the blocks of a stage, so that it may have more"
 search single "${small[@]}" --steps 8 --what-if 0 --mesh "u2 r2"
 [ "$(count single meshes)" -eq 1 ] && [ "$(meshes single | cut -d' ' -f1)" = u2_r2 ] && [ -n "$(told single)" ]
 report $? "one mesh may be asked for"
 search planned "${small[@]}" --steps 8 --dry-run --fresh
-[ $? -eq 0 ] && [ "$(count planned simulated)" -eq 0 ] && [ "$(count planned meshes)" -eq "$(count first meshes)" ] && ! grep -q '"winner":' "$work/planned"
+[ $? -eq 0 ] && [ "$(count planned simulated)" -eq 0 ] && [ "$(count planned meshes)" -eq "$(count first meshes)" ] && ! grep -q '"winner":\|"behind":' "$work/planned"
 report $? "a dry run has bounds and no simulation"
 search large hunyuanvideo --platform 4xt4 --devices 1
 [ $? -eq 1 ] && ! grep -q '"winner":' "$work/large" && grep -q 'E_CONSTRAINT_MEMORY' "$work/large"
 report $? "exit 1 where no mesh fits, with the memory that each one needs"
 "$ditbench" search "${small[@]}" --steps 8 --all >"$work/text" 2>/dev/null
-grep -q '^best: ' "$work/text" && grep -q 'not legal' "$work/text" && grep -q '4 simulated now\|kept' "$work/text"
+grep -q '^best: ' "$work/text" && grep -q 'not legal' "$work/text" && grep -q '^[0-9]* meshes: 0 simulated now, [1-9][0-9]* kept from before' "$work/text"
 report $? "people see the winner, and why others are not legal"
 
 # ---- bad input ---------------------------------------------------------------------------------------------------------
@@ -142,6 +157,10 @@ refused 'latency, throughput' flux.1-dev --platform 8xl40 --goal fast
 report $? "an unknown goal is refused with those there are"
 refused 'no share' flux.1-dev --platform 8xl40 --within much
 report $? "a share that is none is refused"
+refused 'lists 2 stages and has 3' flux.1-dev --platform 8xl40 --mesh 'pp3 24,33'
+report $? "a mesh with more stages than it lists is refused"
+refused 'has 2 devices, --devices says 4' flux.1-dev --platform 8xl40 --mesh u2 --devices 4
+report $? "a mesh on another number of devices than it has is refused"
 refused 'number of times' flux.1-dev --platform 8xl40 --what-if=-1
 report $? "a machine cannot be a negative number of times as fast"
 refused 'give a model' --platform 8xl40

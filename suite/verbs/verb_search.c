@@ -179,7 +179,7 @@ static void print_winner(const suite_search *s)
     if (s->request.within > 0)
         printf("Stopped early: a mesh that is up to %g %% faster may not have been looked at.\n",
                100 * s->request.within);
-    if (s->replicas_share_links)
+    if (suite_search_winner_shares_links(s))
         printf("Replicas share links on %s; what they do to each other's messages is not counted.\n",
                s->request.platform);
 }
@@ -206,20 +206,31 @@ static dit_status read_share(const char *option, const char *text, double *out)
                           "write it as 2%% or 0.02");
 }
 
+static dit_status take_mesh(search_call *call)
+{
+    suite_search_request *request = &call->request;
+    DIT_TRY(dit_parallel_from_label(call->mesh, &call->parallel));
+    int devices = dit_parallel_world_size(&call->parallel);
+    if (request->devices && request->devices != devices)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--mesh \"%s\" has %d devices, --devices says %lld", call->mesh,
+                                       devices, (long long)request->devices),
+                              "leave --devices out");
+    request->mesh = &call->parallel;
+    request->approximate = true; /* it says itself what it is */
+    return DIT_OK;
+}
+
 static dit_status read_words(search_call *call)
 {
     static const char *const qualities[] = {"exact", "approximate", NULL};
     suite_search_request *request = &call->request;
-    if (!suite_search_goal_from_name(call->goal, &request->goal))
-        return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_search_goal_names());
+    int goal = dit_words_find(suite_search_goal_names(), call->goal);
+    if (goal < 0) return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_search_goal_names());
+    request->goal = (suite_search_goal)goal;
     request->approximate = strcmp(call->quality, qualities[1]) == 0;
     if (!request->approximate && strcmp(call->quality, qualities[0]) != 0)
         return dit_fail_word(DIT_ERR_USAGE, "--quality", call->quality, qualities);
-    if (call->mesh) {
-        DIT_TRY(dit_parallel_from_label(call->mesh, &call->parallel));
-        request->mesh = &call->parallel;
-        request->approximate = true; /* it says itself what it is */
-    }
+    if (call->mesh) DIT_TRY(take_mesh(call));
     if (request->what_if < 0) return DIT_FAIL(DIT_ERR_USAGE, "--what-if: %g is no number of times", request->what_if);
     if (call->within) DIT_TRY(read_share("--within", call->within, &request->within));
     if (call->times) request->scale_bounds = strtod(call->times, NULL);
