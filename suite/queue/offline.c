@@ -33,8 +33,9 @@ static double seconds_of(const suite_queue *queue, int group, int class_index, i
 static double least_seconds(const plan *of, int class_index, int size)
 {
     double least = INFINITY;
-    for (int i = 0; i < of->replica_count; i++)
-        least = fmin(least, seconds_of(of->queue, of->replicas[i].group, class_index, size)); /* fmin passes NAN over */
+    for (int group = 0; group < of->queue->group_count; group++)
+        if (of->queue->groups[group].replicas > of->queue->groups[group].missing)
+            least = fmin(least, seconds_of(of->queue, group, class_index, size)); /* fmin passes NAN over */
     return least;
 }
 

@@ -1,5 +1,6 @@
 #include "suite/queue/queue.h"
 
+#include "base/list.h"
 #include "suite/queue/event_heap.h"
 
 #include <math.h>
@@ -25,7 +26,6 @@ typedef struct {
     double *arrived, *latency, *wait; /* latency NAN: still there */
     int32_t *next;                    /* in its line or its batch; -1: none */
     uint8_t *class_of;
-    int64_t room;
 } request_table;
 
 /* A batch that is served. */
@@ -177,48 +177,60 @@ static dit_status check_ask(const suite_queue *queue, const suite_queue_ask *ask
 
 /* ---- load ---------------------------------------------------------------------------------------------------------- */
 
-/* Least seconds of one replica for a request of the class, in the best batch of the best group. */
-static double least_work(const suite_queue *queue, int class_index)
+/* Least seconds of one replica of the group for a request of the class, in the best batch; INFINITY where the group does
+ * not serve it. */
+static double least_work(const suite_queue *queue, int group, int class_index)
 {
     double least = INFINITY;
-    for (int group = 0; group < queue->group_count; group++) {
-        if (!serves(queue, group, class_index)) continue;
-        for (int b = 0; b < queue->batch_most; b++)
-            least = fmin(least, seconds_of(queue, group, class_index)[b] / (b + 1));
-    }
+    for (int b = 0; b < queue->batch_most && serves(queue, group, class_index); b++)
+        least = fmin(least, seconds_of(queue, group, class_index)[b] / (b + 1));
     return least;
 }
 
-double suite_queue_most(const suite_queue *queue)
+/* The only class that requests are of; -1: there are several. */
+static int only_class(const suite_queue *queue)
+{
+    int only = -1;
+    for (int k = 0; k < class_count_of(queue); k++) {
+        if (!(suite_arrivals_share(&queue->arrivals, k) > 0)) continue;
+        if (only >= 0) return -1;
+        only = k;
+    }
+    return only;
+}
+
+/* All replicas, as if each were in the group that is best for the class at hand. */
+static double most_of_mix(const suite_queue *queue)
 {
     double work = 0, replicas = 0;
     for (int k = 0; k < class_count_of(queue); k++) {
-        double share = suite_arrivals_share(&queue->arrivals, k);
-        if (share > 0) work += share * least_work(queue, k);
+        double share = suite_arrivals_share(&queue->arrivals, k), least = INFINITY;
+        for (int group = 0; group < queue->group_count; group++) least = fmin(least, least_work(queue, group, k));
+        if (share > 0) work += share * least;
     }
     for (int i = 0; i < queue->group_count; i++) replicas += running_of(&queue->groups[i]);
     return work > 0 ? replicas / work : 0;
 }
 
+double suite_queue_most(const suite_queue *queue)
+{
+    int only = only_class(queue);
+    double most = 0;
+    if (only < 0) return most_of_mix(queue);
+    for (int i = 0; i < queue->group_count; i++) most += running_of(&queue->groups[i]) / least_work(queue, i, only);
+    return most;
+}
+
 /* ---- requests ------------------------------------------------------------------------------------------------------ */
 
-static dit_status make_room(request_table *table, int64_t count)
+/* Makes room for one more. */
+static dit_status make_room(request_table *table, int count)
 {
-    if (count <= table->room) return DIT_OK;
-    size_t room = table->room ? 2 * (size_t)table->room : 1 << 15;
-    double *arrived = realloc(table->arrived, room * sizeof *arrived);
-    if (arrived) table->arrived = arrived;
-    double *latency = realloc(table->latency, room * sizeof *latency);
-    if (latency) table->latency = latency;
-    double *wait = realloc(table->wait, room * sizeof *wait);
-    if (wait) table->wait = wait;
-    int32_t *next = realloc(table->next, room * sizeof *next);
-    if (next) table->next = next;
-    uint8_t *class_of = realloc(table->class_of, room * sizeof *class_of);
-    if (class_of) table->class_of = class_of;
-    if (!arrived || !latency || !wait || !next || !class_of) return fail_memory();
-    table->room = (int64_t)room;
-    return DIT_OK;
+    DIT_TRY(dit_list_grow((void **)&table->arrived, count, sizeof *table->arrived));
+    DIT_TRY(dit_list_grow((void **)&table->latency, count, sizeof *table->latency));
+    DIT_TRY(dit_list_grow((void **)&table->wait, count, sizeof *table->wait));
+    DIT_TRY(dit_list_grow((void **)&table->next, count, sizeof *table->next));
+    return dit_list_grow((void **)&table->class_of, count, sizeof *table->class_of);
 }
 
 static void release(line_run *run)
@@ -290,8 +302,9 @@ static bool is_flooded(const line_run *run)
 
 static dit_status arrive(line_run *run)
 {
-    int64_t who = run->came++;
-    DIT_TRY(make_room(&run->requests, run->came));
+    int64_t who = run->came;
+    DIT_TRY(make_room(&run->requests, (int)who)); /* at most SUITE_QUEUE_REQUESTS */
+    run->came++;
     int class_index = suite_arrivals_class(&run->queue->arrivals, who);
     class_line *line = &run->lines[class_index];
     run->requests.arrived[who] = run->now;

@@ -72,9 +72,9 @@ typedef struct {
     double no_wait;            /* share of requests that start when they come                    */
     double busy;               /* share of the running replicas' time, of the whole run          */
     double batch;              /* mean number of requests in a batch, of the whole run           */
-    double in_system,
-        rate;     /* mean number of requests there, and requests in a second, while those came that were counted */
-    bool precise; /* the interval is as narrow as was asked                         */
+    double in_system;          /* mean number of requests there, while those came that were counted */
+    double rate;               /* requests in a second, meanwhile                                */
+    bool precise;              /* the interval is as narrow as was asked                         */
     double class_p95[SUITE_QUEUE_CLASSES], class_mean[SUITE_QUEUE_CLASSES]; /* 0 of one without requests */
 } suite_queue_run;
 
@@ -86,8 +86,9 @@ dit_status suite_queue_simulate(const suite_queue *queue, const suite_queue_ask 
 /* Checks the numbers of a queue. Errors: DIT_ERR_USAGE with the group, the class and the value. */
 dit_status suite_queue_check(const suite_queue *queue);
 
-/* Of a queue that was checked. Returns the rate, requests in a second, from which on more work comes than all replicas can do with full batches and
- * the mix of classes as it is. Exact where every class may go to every group or to one alone, else an upper bound. */
+/* Returns the rate, requests in a second, from which on more work comes than all replicas can do with full batches and
+ * the mix of classes as it is. The queue was checked. Exact where all requests are of one class, and for groups that are
+ * alike; else an upper bound. */
 double suite_queue_most(const suite_queue *queue);
 
 #endif

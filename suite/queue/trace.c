@@ -1,6 +1,7 @@
 #include "suite/queue/trace.h"
 
 #include "base/file.h"
+#include "base/list.h"
 #include "base/words.h"
 #include "suite/prices/csv.h"
 
@@ -18,15 +19,10 @@ static dit_status fail_at(const suite_csv *csv, const suite_csv_record *record, 
     return DIT_FAIL(DIT_ERR_USAGE, "%s:%d: %s: \"%.60s\"", csv->path, record->line, what, word);
 }
 
-static dit_status grow(suite_trace *out, int *room)
+static dit_status grow(suite_trace *out)
 {
-    if (out->count < *room) return DIT_OK;
-    *room = *room ? 2 * *room : 1024;
-    double *seconds = realloc(out->seconds, (size_t)*room * sizeof *seconds);
-    if (seconds) out->seconds = seconds;
-    int *classes = realloc(out->classes, (size_t)*room * sizeof *classes);
-    if (classes) out->classes = classes;
-    return seconds && classes ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a trace");
+    DIT_TRY(dit_list_grow((void **)&out->seconds, out->count, sizeof *out->seconds));
+    return dit_list_grow((void **)&out->classes, out->count, sizeof *out->classes);
 }
 
 static bool read_second(const char *text, double *out)
@@ -62,7 +58,6 @@ static dit_status read_records(suite_csv *csv, const char *const *names, suite_t
 {
     suite_csv_record record = {.count = 0};
     bool more = false;
-    int room = 0;
     DIT_TRY(suite_csv_next(csv, &record, &more));
     if (!more || !is_head(&record))
         return DIT_FAIL(DIT_ERR_USAGE, "%s:1: a trace begins with the line \"second,class\"", csv->path);
@@ -71,7 +66,7 @@ static dit_status read_records(suite_csv *csv, const char *const *names, suite_t
         if (!more) break;
         if (out->count == MOST_REQUESTS)
             return DIT_FAIL(DIT_ERR_USAGE, "%s:%d: more than %d requests", csv->path, record.line, MOST_REQUESTS);
-        DIT_TRY(grow(out, &room));
+        DIT_TRY(grow(out));
         DIT_TRY(add(csv, &record, names, out));
     }
     return out->count ? DIT_OK : DIT_FAIL(DIT_ERR_USAGE, "%s: a trace without requests", csv->path);

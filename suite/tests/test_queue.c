@@ -191,13 +191,41 @@ static void an_overload_is_an_outcome_and_not_a_long_wait(void **state)
     assert_contains(run.why, "requests wait");
 }
 
+static void assert_same_run(const suite_queue_run *a, const suite_queue_run *b)
+{
+    const double pairs[][2] = {{a->load, b->load},
+                               {a->latency.value, b->latency.value},
+                               {a->latency.half, b->latency.half},
+                               {a->wanted.value, b->wanted.value},
+                               {a->wanted.half, b->wanted.half},
+                               {a->p50, b->p50},
+                               {a->p90, b->p90},
+                               {a->p95, b->p95},
+                               {a->p99, b->p99},
+                               {a->wait.value, b->wait.value},
+                               {a->no_wait, b->no_wait},
+                               {a->busy, b->busy},
+                               {a->batch, b->batch},
+                               {a->in_system, b->in_system},
+                               {a->rate, b->rate}};
+    assert_int_equal(a->outcome, b->outcome);
+    assert_int_equal(a->requests, b->requests);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) assert_near(pairs[i][0], pairs[i][1], 0);
+}
+
 static void a_run_is_the_same_again_and_longer_ones_begin_with_it(void **state)
 {
     const suite_queue_group group = alike(2, one_second);
+    const suite_queue_ask exactly = {.rate = 1.5, .quantile = 0.95, .precision = 1e-9, .requests = 20000};
+    const suite_queue_ask at_least = {.rate = 1.5, .quantile = 0.95, .precision = 10, .requests = 400000};
     (void)state;
     suite_queue queue = queue_of(&group, 1);
     suite_queue_run first = run_at(&queue, 1.5), second = run_at(&queue, 1.5);
-    assert_memory_equal(&first, &second, sizeof first);
+    assert_same_run(&first, &second);
+    suite_queue_run whole = run_ask(&queue, &exactly), begun = run_ask(&queue, &at_least);
+    assert_int_equal(whole.requests, 18000);
+    assert_true(begun.precise && !whole.precise); /* the second looked at its first 20,000, and had enough */
+    assert_same_run(&whole, &begun);
     queue.arrivals.seed = 12;
     second = run_at(&queue, 1.5);
     assert_true(first.p95 != second.p95);
@@ -255,6 +283,26 @@ static void batches_serve_more_and_wait_for_each_other(void **state)
     assert_near(run.no_wait, 0, 0);
 }
 
+/* Replicas that take 1 s and 3 s do four requests in three seconds, and not two a second. */
+static void unlike_groups_do_what_each_of_them_does(void **state)
+{
+    static const double fast[] = {1, 9}, slow[] = {3, 9}, weights[] = {1, 0};
+    const suite_queue_group groups[] = {alike(1, fast), alike(1, slow)};
+    suite_offline offline;
+    (void)state;
+    suite_queue queue = queue_of(groups, 2);
+    assert_near(suite_queue_most(&queue), 4.0 / 3, 1e-12);
+    assert_ok(suite_offline_of(&queue, 4000, &offline));
+    assert_near(offline.steady, 4.0 / 3, 1e-12);
+    assert_near(offline.rate, 4.0 / 3, 1e-3);
+    queue.arrivals.weights = weights; /* of the second class nobody comes */
+    queue.arrivals.class_count = 2;
+    assert_near(suite_queue_most(&queue), 4.0 / 3, 1e-12);
+    suite_queue_run run = run_at(&queue, 1.34);
+    assert_int_equal(run.outcome, SUITE_QUEUE_UNSTABLE);
+    assert_contains(run.why, "at most 1.333 can be served");
+}
+
 /* Of two groups the first is preferred; a class without a time in it goes to the other. */
 static void classes_go_to_the_groups_that_serve_them(void **state)
 {
@@ -282,7 +330,7 @@ static void a_missing_replica_serves_nobody(void **state)
     const suite_queue_group two = alike(2, one_second);
     suite_queue queue = queue_of(&group, 1), other = queue_of(&two, 1);
     suite_queue_run run = run_at(&queue, 1.5), same = run_at(&other, 1.5);
-    assert_memory_equal(&run, &same, sizeof run);
+    assert_same_run(&run, &same);
     group.missing = 3;
     const suite_queue_ask ask = {.rate = 1, .quantile = 0.95, .precision = 0.01};
     assert_fails(suite_queue_simulate(&queue, &ask, &run), DIT_ERR_USAGE, "no group serves");
@@ -440,9 +488,17 @@ static double exact_rate(int replicas, double seconds, double bound_s)
     return 3600 * low * replicas / seconds;
 }
 
+/* The bound chooses the split, and one mesh over everything is never the best: of each four, which is. */
+static void check_choices(const double *an_hour)
+{
+    static const int best[] = {2, 2, 0, 0};
+    for (int t = 0; t < 4; t++)
+        for (int i = 0; i < 4; i++) assert_true(i == best[t] || an_hour[4 * t + best[t]] > an_hour[4 * t + i]);
+}
+
 static void the_worked_example_comes_out(void **state)
 {
-    double worst = 0, worst_exact = 0;
+    double worst = 0, worst_exact = 0, found[sizeof worked / sizeof *worked] = {0};
     (void)state;
     for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
         const suite_queue_group group = alike(worked[i].replicas, &worked[i].seconds);
@@ -450,7 +506,7 @@ static void the_worked_example_comes_out(void **state)
         suite_capacity capacity = capacity_at(&queue, worked[i].bound_s);
         assert_int_equal(capacity.outcome, worked[i].an_hour > 0 ? SUITE_CAPACITY_FOUND : SUITE_CAPACITY_NONE);
         if (worked[i].an_hour <= 0) continue;
-        double an_hour = 3600 * capacity.rate;
+        double an_hour = found[i] = 3600 * capacity.rate;
         double exact = exact_rate(worked[i].replicas, worked[i].seconds, worked[i].bound_s);
         print_message(
             "# %d x %.3f s within %2.0f s: %4.0f an hour, closed form %4.0f, worked example %4.0f (%d runs)\n",
@@ -458,27 +514,13 @@ static void the_worked_example_comes_out(void **state)
         worst = fmax(worst, fabs(an_hour / worked[i].an_hour - 1));
         worst_exact = fmax(worst_exact, fabs(an_hour / exact - 1));
         assert_true(capacity.too_much <= capacity.rate * 1.0051);
+        assert_true(an_hour < 3600 * suite_queue_most(&queue)); /* dividing by the service time overstates */
     }
+    check_choices(found);
     print_message("# at most %.1f %% from the worked example, %.1f %% from the closed form\n", 100 * worst,
                   100 * worst_exact);
     assert_true(worst < 0.03);
     assert_true(worst_exact < 0.02);
-}
-
-/* The bound chooses the split, and one mesh over everything is never the best. */
-static void the_bound_chooses_the_split(void **state)
-{
-    static const int best[] = {2, 2, 0, 0};
-    (void)state;
-    for (int t = 0; t < 4; t++) {
-        int first = 4 * t;
-        for (int i = 0; i < 4; i++) assert_true(worked[first + best[t]].an_hour >= worked[first + i].an_hour);
-        for (int i = 0; i < 4; i++) { /* dividing by the service time overstates */
-            const suite_queue_group group = alike(worked[first + i].replicas, &worked[first + i].seconds);
-            suite_queue queue = queue_of(&group, 1);
-            assert_true(3600 * suite_queue_most(&queue) > worked[first + i].an_hour);
-        }
-    }
 }
 
 /* With batches that wait, a low rate is late and a higher one is not: the highest is looked for. */
@@ -593,6 +635,7 @@ int main(void)
         cmocka_unit_test(a_run_is_the_same_again_and_longer_ones_begin_with_it),
         cmocka_unit_test(gaps_have_the_mean_and_the_variation_of_their_law),
         cmocka_unit_test(batches_serve_more_and_wait_for_each_other),
+        cmocka_unit_test(unlike_groups_do_what_each_of_them_does),
         cmocka_unit_test(classes_go_to_the_groups_that_serve_them),
         cmocka_unit_test(a_missing_replica_serves_nobody),
         cmocka_unit_test(numbers_that_mean_nothing_are_refused),
@@ -601,7 +644,6 @@ int main(void)
         cmocka_unit_test(a_trace_is_served_as_it_was_written),
         cmocka_unit_test(a_trace_with_a_mistake_is_refused_with_its_line),
         cmocka_unit_test(the_worked_example_comes_out),
-        cmocka_unit_test(the_bound_chooses_the_split),
         cmocka_unit_test(a_latency_that_falls_before_it_rises_has_a_capacity),
         cmocka_unit_test(a_rate_that_is_found_keeps_the_bound_where_it_is_sure),
         cmocka_unit_test(all_requests_at_once_have_a_tail),
