@@ -3,7 +3,7 @@
  * Two rules. Independently: each machine draws from its own sample, a group first, then an error of the group. Paired:
  * machines that share a sample draw from one family (one question, asked of several machines), each another machine of
  * it, as errors of one question go together. Who compares takes the less certain of the two.
- * Numbers are counter-based (base/rng.h): draw j of a machine is the same however many machines stand beside it, and on
+ * Numbers are counter-based (base/rng.h): draw j of a machine is the same however many machines stand behind it, and on
  * every computer.
  */
 #ifndef DIT_SUITE_CONFIDENCE_DRAWS_H

@@ -1,5 +1,6 @@
 #include "suite/confidence/held_out.h"
 
+#include "base/json_scan.h"
 #include "base/words.h"
 #include "suite/calibrate/holdout.h"
 
@@ -9,7 +10,6 @@
 
 enum { MOST_POINTS = 1 << 20, POINTER = 256 };
 #define MOST_ERROR 20.0 /* nobody's prediction is off by a factor of e^20 */
-#define MOST       9007199254740992
 
 static const char schema[] = "ditbench.holdout/3";
 
@@ -46,9 +46,7 @@ static dit_status read_int(const place *at, const char *key, int64_t least, int6
 
 static dit_status read_number(const place *at, const char *key, double least, double most, double *out)
 {
-    if (!dit_json_member(at->object, key))
-        return dit_json_fail(at->doc, at->pointer, DIT_ERR_JSON_MISSING, "required key \"%s\" is absent", key);
-    return dit_json_optional_number(at->doc, at->object, at->pointer, key, least, most, out);
+    return dit_json_require_number(at->doc, at->object, at->pointer, key, least, most, out);
 }
 
 static dit_status read_text(const place *at, const char *key, const char **out)
@@ -93,8 +91,8 @@ static dit_status read_point(const place *at, suite_held_out *out, int64_t most,
     DIT_TRY(read_int(at, "set", 0, most, &set));
     DIT_TRY(read_int(at, "question", 0, most, &question));
     DIT_TRY(read_int(at, "devices", 1, MOST_POINTS, &point->devices));
-    DIT_TRY(read_int(at, "tokens", 1, MOST, &point->tokens));
-    DIT_TRY(read_int(at, "parameters", 0, MOST, &point->parameters));
+    DIT_TRY(read_int(at, "tokens", 1, DIT_JSON_MAX_INTEGER, &point->tokens));
+    DIT_TRY(read_int(at, "parameters", 0, DIT_JSON_MAX_INTEGER, &point->parameters));
     DIT_TRY(read_number(at, "seconds", 1e-12, 1e12, &point->seconds));
     DIT_TRY(read_word(at, "reach", suite_error_reach_names(), &point->kind_of.reach));
     DIT_TRY(read_word(at, "kind", suite_error_kind_names(), &point->kind_of.kind));

@@ -34,7 +34,8 @@ static double predicted(const suite_held_out *held, const suite_held_error *one)
 
 /* ---- one pair ------------------------------------------------------------------------------------------------------ */
 
-/* What is known without the two groups of a pair: their classes are one where mesh and software are. */
+/* What is known without the two groups of a pair. It is of the first one's class; both have one mesh and one software,
+ * and only their reach may differ, where a node of one machine has fewer devices than one of the other. */
 typedef struct {
     suite_error_sample sample;
     double widest_gap;

@@ -65,14 +65,28 @@ static void close_board(board *b)
     free(b->group);
 }
 
-static void sort_longest_first(board *b)
+typedef struct {
+    double seconds;
+    int request;
+} sort_key;
+
+static int by_seconds(const void *a, const void *b)
 {
-    for (int i = 0; i < b->mix->requests; i++) {
-        double seconds = least_seconds(b, i);
-        int at = i;
-        for (; at && least_seconds(b, b->order[at - 1]) < seconds; at--) b->order[at] = b->order[at - 1];
-        b->order[at] = i;
-    }
+    const sort_key *x = a, *y = b;
+    if (x->seconds != y->seconds) return x->seconds > y->seconds ? -1 : 1;
+    return x->request - y->request;
+}
+
+static dit_status sort_longest_first(board *b)
+{
+    int count = b->mix->requests;
+    sort_key *keys = calloc((size_t)count + 1, sizeof *keys);
+    if (!keys) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an assignment");
+    for (int i = 0; i < count; i++) keys[i] = (sort_key){least_seconds(b, i), i};
+    qsort(keys, (size_t)count, sizeof *keys, by_seconds);
+    for (int i = 0; i < count; i++) b->order[i] = keys[i].request;
+    free(keys);
+    return DIT_OK;
 }
 
 static dit_status open_board(const suite_mix *mix, const suite_partition *partition, board *b)
@@ -84,8 +98,7 @@ static dit_status open_board(const suite_mix *mix, const suite_partition *partit
     if (!b->order || !b->group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an assignment");
     int request = unserved(b);
     if (request >= 0) return DIT_FAIL(DIT_ERR_USAGE, "request %d can be served by no group", request);
-    sort_longest_first(b);
-    return DIT_OK;
+    return sort_longest_first(b);
 }
 
 /* ---- by rules ------------------------------------------------------------------------------------------------------ */
@@ -303,17 +316,26 @@ static void keep(suite_assignment *best, suite_assignment *one)
     if (sooner) *best = *one;
 }
 
+static dit_status copy(const suite_mix *mix, const suite_assignment *of, suite_assignment *out)
+{
+    size_t bytes = (size_t)mix->requests * sizeof *of->group;
+    *out = *of;
+    out->group = malloc(bytes);
+    if (!out->group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an assignment");
+    memcpy(out->group, of->group, bytes);
+    return DIT_OK;
+}
+
 static dit_status try_partition(const suite_mix *mix, const suite_partition *partition, suite_assignment *best,
                                 suite_assignment *best_equal)
 {
-    suite_assignment one, again;
+    suite_assignment one, equal;
     if (!serves_all(mix, partition)) return DIT_OK;
     DIT_TRY(assign(mix, partition, true, &one));
+    dit_status st = is_equal(partition) ? copy(mix, &one, &equal) : DIT_OK;
     keep(best, &one);
-    if (!is_equal(partition)) return DIT_OK;
-    DIT_TRY(assign(mix, partition, true, &again));
-    keep(best_equal, &again);
-    return DIT_OK;
+    if (st == DIT_OK && is_equal(partition)) keep(best_equal, &equal);
+    return st;
 }
 
 dit_status suite_assign_best(const suite_mix *mix, int devices, suite_assignment *best, suite_assignment *best_equal)
