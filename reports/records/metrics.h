@@ -87,6 +87,18 @@
       "energy that GPUs, or the processors' packages, take in one iteration") \
     X(POWER, "power_w", WATTS, NEITHER, CLOCK, false, "energy/mean_w", 1, \
       "their mean power, all together") \
+    X(SEQUENCES, "sequences_per_s", COUNT, HIGHER, CLOCK, false, "plan/sequences_per_s", 1, \
+      "sequences that a planned step trains on, over its time") \
+    X(PLAN_MEMORY_SHARE, "plan_memory_share", FACTOR, NEITHER, EXACTLY, false, "plan/memory_share", 1, \
+      "memory of the fullest device over the limit of the plan") \
+    X(PLAN_OVER_BOUND, "plan_over_bound", FACTOR, LOWER, EXACTLY, false, "plan/over_bound", 1, \
+      "time of a plan over one that no plan within the limit undercuts") \
+    X(PLAN_OVER_EXHAUSTIVE, "plan_over_exhaustive", FACTOR, LOWER, EXACTLY, false, "plan/over_exhaustive", 1, \
+      "time of a plan over the best of all, tried one by one; of small chains") \
+    X(STAGE_TIME_IMBALANCE, "stage_time_imbalance", FACTOR, LOWER, EXACTLY, false, "plan/time_imbalance", 1, \
+      "time of a plan's slowest stage over the mean of all stages") \
+    X(STAGE_MEMORY_IMBALANCE, "stage_memory_imbalance", FACTOR, LOWER, EXACTLY, false, "plan/memory_imbalance", 1, \
+      "memory of its fullest stage over the mean of all stages") \
     X(ERROR_TO_PUBLISHED, "error_to_published", RELATIVE, LOWER, LOOSELY, true, NULL, 0, \
       "|predicted / published - 1| of the latency, median over the points that are this case") \
     X(ERROR_TO_MEASURED, "error_to_measured", RELATIVE, LOWER, CLOCK, true, NULL, 0, \

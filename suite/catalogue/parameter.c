@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "suite/catalogue/engine.h"
 #include "suite/catalogue/method.h"
+#include "suite/catalogue/way.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -271,6 +272,19 @@ static dit_status check_method(const dit_json *doc, const char *pointer, const s
     return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s", message), "%s", hint);
 }
 
+static dit_status check_strategies(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                                   const cJSON *value)
+{
+    unsigned ways;
+    char words[128];
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "a string", value);
+    if (suite_ways_from_text(value->valuestring, &ways)) return DIT_OK;
+    dit_words_join(suite_way_words(), words, sizeof words);
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%.80s\" is no set of strategies",
+                                        row->key, value->valuestring),
+                          "join distinct words of %s with +", words);
+}
+
 static dit_status check_threads(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                 const cJSON *value)
 {
@@ -295,6 +309,9 @@ static const suite_parameter_kind
     kind_ENGINE       = {check_word, .words = suite_engine_names},
     kind_LAYOUT       = {check_word, .words = layout_words},
     kind_ELEMENT      = {check_word, .words = element_words},
+    kind_STRATEGIES   = {check_strategies, .form = "data, shard, tensor, pipeline or recompute, or several joined with +"},
+    kind_BALANCE      = {check_word, .words = suite_balance_words},
+    kind_GRANULARITY  = {check_word, .words = suite_unit_words},
     kind_STAGE_BLOCKS = {check_stage_blocks, .form = "a list: blocks of each stage", .is_whole = true},
     kind_FRACTION     = {check_fraction, .form = "a number in (0, 1]"},
     kind_SWITCH       = {check_switch, .form = "true or false"},

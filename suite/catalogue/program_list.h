@@ -12,7 +12,8 @@
 #define SUITE_PROGRAM_LIST(X) \
     X(DENOISE, denoise) \
     X(DECODE,  vae_decode) \
-    X(ATTEND,  attention)
+    X(ATTEND,  attention) \
+    X(PLAN,    layer_plan)
 /* clang-format on */
 
 typedef enum {

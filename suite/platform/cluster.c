@@ -548,3 +548,12 @@ void suite_cluster_pair(const suite_cluster *cluster, int from, int to, double *
     if (cluster->fabric.bandwidth_bytes_per_s < *bandwidth_bytes_per_s)
         *bandwidth_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
 }
+
+double suite_cluster_channels_times(const suite_cluster *cluster, double bandwidth)
+{
+    const suite_link *fabric = &cluster->fabric;
+    if (cluster->nodes <= 1 || !(fabric->link_class.channels > 1)) return 1;
+    double flows = fabric->link_class.channels * fabric->bandwidth_bytes_per_s;
+    double adapter = cluster->links[cluster->nic_link].bandwidth_bytes_per_s, most = flows < adapter ? flows : adapter;
+    return most > bandwidth ? most / bandwidth : 1;
+}

@@ -115,5 +115,8 @@ int suite_cluster_path(const suite_cluster *cluster, int from, int to, suite_hop
  * them. A link that a path crosses twice counts twice. */
 void suite_cluster_pair(const suite_cluster *cluster, int from, int to, double *latency_s,
                         double *bandwidth_bytes_per_s);
+/* Returns how many times `bandwidth`, which a message between nodes has, the channels of a collective get out of an
+ * adapter; 1 with one node. */
+double suite_cluster_channels_times(const suite_cluster *cluster, double bandwidth);
 
 #endif

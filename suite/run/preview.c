@@ -33,7 +33,8 @@ static dit_status preview_simulated(const suite_run_state *run, const suite_case
     DIT_TRY(suite_batch_plan(one, out_dir, engine, &plan));
     if (!run->params->dry_run) DIT_TRY(suite_path_make(out_dir));
     if (!run->params->dry_run) DIT_TRY(suite_batch_prepare(one, &run->calibration, out_dir));
-    *text = command_text(launcher, &plan);
+    *text = suite_batch_is_planned(one) ? strdup("# computed by ditbench itself, no command")
+                                        : command_text(launcher, &plan);
     return DIT_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "suite/launch/scratch.h"
 #include "suite/session/plan.h"
 #include "suite/simulate/simulate.h"
+#include "suite/simulate/simulated_cases.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,13 @@ int suite_run_count_simulated(const suite_schedule *schedule)
     return count;
 }
 
+static int count_planned(const suite_schedule *schedule)
+{
+    int count = 0;
+    for (int i = 0; i < schedule->case_count; i++) count += suite_batch_is_planned(&schedule->cases[i]);
+    return count;
+}
+
 static dit_status find_simulator(const suite_run_state *run)
 {
     const suite_simulate_params params = {0};
@@ -63,7 +71,7 @@ static dit_status find_engine(suite_run_state *run)
 dit_status suite_run_find_programs(suite_run_state *run)
 {
     int simulated = suite_run_count_simulated(&run->schedule);
-    if (simulated) DIT_TRY(find_simulator(run));
+    if (simulated > count_planned(&run->schedule)) DIT_TRY(find_simulator(run));
     return simulated == run->schedule.case_count && simulated ? DIT_OK : find_engine(run);
 }
 

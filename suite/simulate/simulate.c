@@ -175,14 +175,6 @@ static void add_peers(dit_json_writer *w, cJSON *simulation, const suite_cluster
                  fabric->many_peers_efficiency < nic->many_peers_efficiency ? fabric : nic);
 }
 
-/* How many times a message's bandwidth the channels of a collective get out of an adapter. */
-static double channels_times(const suite_cluster *cluster, double bandwidth)
-{
-    double flows = cluster->fabric.link_class.channels * cluster->fabric.bandwidth_bytes_per_s;
-    double adapter = cluster->links[cluster->nic_link].bandwidth_bytes_per_s, most = flows < adapter ? flows : adapter;
-    return most > bandwidth ? most / bandwidth : 1;
-}
-
 /* An adapter of one node to one of another. */
 static void add_network(dit_json_writer *w, cJSON *simulation, const suite_cluster *cluster)
 {
@@ -192,7 +184,7 @@ static void add_network(dit_json_writer *w, cJSON *simulation, const suite_clust
     dit_json_put_int(w, simulation, "adapters_per_node", cluster->nics);
     dit_json_put_number(w, simulation, "network_bandwidth_bytes_per_s", bandwidth);
     dit_json_put_number(w, simulation, "network_latency_s", latency_s);
-    double times = cluster->fabric.link_class.channels > 1 ? channels_times(cluster, bandwidth) : 1;
+    double times = suite_cluster_channels_times(cluster, bandwidth);
     if (times > 1) dit_json_put_number(w, simulation, "network_collective_times", times);
     if (!cluster->fabric.link_class.trees) dit_json_put_bool(w, simulation, "network_trees", false);
 }

@@ -4,8 +4,10 @@
 #include "base/json.h"
 #include "suite/launch/process_pool.h"
 #include "suite/launch/scratch.h"
+#include "suite/layers/plan_record.h"
 #include "suite/paths.h"
 #include "suite/platform/platform.h"
+#include "suite/workload/programs/program.h"
 
 #include <string.h>
 
@@ -16,10 +18,16 @@ static const char *platform_word(const suite_case *one, const char *key)
     return word ? word : "";
 }
 
+bool suite_batch_is_planned(const suite_case *one)
+{
+    return suite_program_of_case(one->document)->is_planned;
+}
+
 dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH], suite_launch_plan *out)
 {
     suite_platform platform;
-    DIT_TRY(suite_simulate_engine(NULL, engine));
+    engine[0] = '\0';
+    if (!suite_batch_is_planned(one)) DIT_TRY(suite_simulate_engine(NULL, engine));
     DIT_TRY(suite_platform_load(platform_word(one, "name"), &platform));
     *out = (suite_launch_plan){.engine = engine,
                                .out_dir = out_dir,
@@ -45,6 +53,21 @@ typedef struct {
     suite_process_result process;
 } batch_result;
 
+static dit_status plan_one(const suite_batch_item *item, const suite_calibration *calibration,
+                           suite_process_result *out)
+{
+    const dit_json document = {.root = item->kase->document, .path = (char *)"<case>"};
+    const int64_t started = dit_clock_ns();
+    suite_cluster cluster = {0};
+    DIT_TRY(suite_cluster_load(platform_word(item->kase, "name"), &cluster));
+    suite_calibration_cluster(calibration, &cluster);
+    dit_status st = suite_plan_leave_record(&document, &cluster, item->out_dir, &out->exit_code);
+    suite_cluster_release(&cluster);
+    out->end = SUITE_PROCESS_EXITED;
+    out->elapsed_ns = dit_clock_ns() - started;
+    return st;
+}
+
 static dit_status run_one(int job, suite_signals *signals, void *result, void *context)
 {
     const suite_batch *batch = context;
@@ -60,6 +83,7 @@ static dit_status run_one(int job, suite_signals *signals, void *result, void *c
     DIT_TRY(suite_launcher_find("smpirun", &launcher));
     DIT_TRY(suite_batch_plan(item->kase, item->out_dir, engine, &plan));
     DIT_TRY(suite_batch_prepare(item->kase, batch->calibration, item->out_dir));
+    if (suite_batch_is_planned(item->kase)) return plan_one(item, batch->calibration, &out->process);
     dit_status st = suite_launch_process(launcher, &plan, &options, &out->process);
     suite_scratch_close();
     return st;

@@ -1,6 +1,7 @@
 /* Simulated cases: runs cases of simulated platforms, several at a time, and judges each as it ends.
  *
- * A simulation takes one core and its result does not depend on what runs beside it. Each is prepared and run in a
+ * A simulation takes one core and its result does not depend on what runs beside it. So does a plan, which the job's
+ * process makes itself. Each is prepared and run in a
  * process of its own (suite/launch/process_pool.h); the caller's process judges the files that it left.
  */
 #ifndef DIT_SUITE_SIMULATE_SIMULATED_CASES_H
@@ -40,7 +41,9 @@ dit_status suite_batch_run(const suite_batch *batch);
  * suite_simulate_engine and suite_platform_load. */
 dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH],
                             suite_launch_plan *out);
-/* Leaves in `out_dir` the files that the launcher needs. */
+/* Whether the harness computes the case itself, without SimGrid (program.h, is_planned). */
+bool suite_batch_is_planned(const suite_case *one);
+/* Leaves in `out_dir` the files that the launcher, or the planner, needs. */
 dit_status suite_batch_prepare(const suite_case *one, const suite_calibration *calibration, const char *out_dir);
 
 #endif

@@ -8,6 +8,7 @@
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/vae.h"
+#include "suite/layers/question.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
 
@@ -83,7 +84,8 @@ typedef struct {
     dit_facts facts;       /* of program denoise */
     bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
     dit_parallel emulated;
-    dit_layer layer; /* of program attention */
+    dit_layer layer;               /* of program attention  */
+    suite_layer_question question; /* of program layer_plan */
 } suite_cell;
 
 /* A number of the cell: its value, or the model's default, or 0 without a model. Errors: DIT_ERR_JSON_MISSING. */

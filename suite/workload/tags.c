@@ -55,6 +55,14 @@ static const suite_tag behind_degrees[] = {
     {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
     {"packed", "q, k and v in one exchange: on or off"},
     {"padded_tokens", "tokens after padding to the degrees"},
+    {"vocabulary", "words of an embedding and a head; 0: neither"},
+    {"memory_limit_gib", "memory of a device that a plan may use"},
+    {"strategies", "what a planner may mix: data+shard+tensor+pipeline+recompute"},
+    {"stages", "stages of a planned pipeline; 0: searched"},
+    {"micro_batches", "microbatches of a planned step; 0: searched"},
+    {"balance", "what stages are made equal in: none, time, memory, both"},
+    {"granularity", "what gets a strategy of its own: layer or operator"},
+    {"operator_splits", "most slices in which a sharded operator works"},
 };
 enum {
     BEFORE = sizeof before_degrees / sizeof *before_degrees,

@@ -21,6 +21,7 @@ typedef struct suite_program {
     bool needs_vae;        /* it looks up the VAE of its models, whatever the scope                  */
     bool has_half_devices; /* GPUs compute it in bf16 or fp16, too, and in bf16 unless told          */
     bool has_waits;        /* "waits" of "measure" means something to it                             */
+    bool is_planned;       /* the harness computes its cases itself: no engine, no SimGrid             */
 
     /* ---- a cell, in this order; a status of unsupported or of a broken constraint drops the cell ---- */
 
