@@ -1,10 +1,8 @@
 #include "reports/forest.h"
 
-#include "base/file.h"
 #include "reports/draw/canvas.h"
-#include "reports/draw/gnuplot.h"
+#include "reports/draw/drawn.h"
 #include "reports/draw/palette.h"
-#include "reports/draw/svg.h"
 #include "reports/text.h"
 
 #include <math.h>
@@ -21,15 +19,13 @@ enum {
     FOREST_LEAST_LEFT = 120,
     FOREST_MOST_LEFT = 500,
     FOREST_FONT = 11,
-    FOREST_PATH = 4096,
-    SVG_BYTES = 16 << 20,
 };
 
 typedef struct {
     const report_forest *forest;
     const report_forest_row **rows; /* those that are drawn, the greatest ratio first */
     int count;
-    dit_buffer data, script;
+    report_drawn drawn;
     double least, most; /* of the axis, in % */
     double left;        /* pixels of the labels */
 } drawing;
@@ -96,25 +92,25 @@ static const char *colour_of(const report_forest_row *row)
 static void put_labels(drawing *d)
 {
     char text[256];
-    dit_buffer_text(&d->script, "set ytics scale 0 tc rgb '#222222' (");
+    dit_buffer_text(&d->drawn.script, "set ytics scale 0 tc rgb '#222222' (");
     for (int i = 0; i < d->count; i++) {
         canvas_fit_text(d->rows[i]->label, FOREST_FONT, d->left - 10, text, sizeof text);
-        if (i) dit_buffer_text(&d->script, ", ");
-        report_append_quoted(&d->script, text);
-        dit_buffer_printf(&d->script, " %d", -i);
+        if (i) dit_buffer_text(&d->drawn.script, ", ");
+        report_append_quoted(&d->drawn.script, text);
+        dit_buffer_printf(&d->drawn.script, " %d", -i);
     }
-    dit_buffer_text(&d->script, ")\n");
+    dit_buffer_text(&d->drawn.script, ")\n");
     for (int i = 0; i < d->count; i++) {
-        dit_buffer_text(&d->script, "set label ");
+        dit_buffer_text(&d->drawn.script, "set label ");
         snprintf(text, sizeof text, "%+.1f %%  %s", percent(d->rows[i]->ratio), d->rows[i]->verdict);
-        report_append_quoted(&d->script, text);
-        dit_buffer_printf(&d->script, " at graph 1,first %d left offset 0.6,0 tc rgb '%s'\n", -i, "#222222");
+        report_append_quoted(&d->drawn.script, text);
+        dit_buffer_printf(&d->drawn.script, " at graph 1,first %d left offset 0.6,0 tc rgb '%s'\n", -i, "#222222");
     }
 }
 
 static void put_axes(drawing *d)
 {
-    dit_buffer *script = &d->script;
+    dit_buffer *script = &d->drawn.script;
     canvas_line(script, "set xrange [%.6g:%.6g]", d->least, d->most);
     canvas_line(script, "set yrange [%g:0.6]", -d->count + 0.4);
     canvas_line(script, "set xtics nomirror out scale 0.4 autofreq tc rgb '#222222'");
@@ -131,24 +127,24 @@ static void put_axes(drawing *d)
 /* "left row right half-height" of margins, then "ratio row low high colour". */
 static void write_data(drawing *d)
 {
-    dit_buffer_text(&d->data, "# margin: middle row half-width half-height\n");
+    dit_buffer_text(&d->drawn.data, "# margin: middle row half-width half-height\n");
     for (int i = 0; i < d->count; i++) {
         double low = percent(1 / (1 + d->rows[i]->margin)), high = percent(1 + d->rows[i]->margin);
-        dit_buffer_printf(&d->data, "%.6g %d %.6g 0.42\n", (low + high) / 2, -i, (high - low) / 2);
+        dit_buffer_printf(&d->drawn.data, "%.6g %d %.6g 0.42\n", (low + high) / 2, -i, (high - low) / 2);
     }
-    dit_buffer_text(&d->data, "\n\n# change [%] row low high colour\n");
+    dit_buffer_text(&d->drawn.data, "\n\n# change [%] row low high colour\n");
     for (int i = 0; i < d->count; i++) {
         const report_forest_row *row = d->rows[i];
         unsigned colour = (unsigned)strtoul(colour_of(row) + 1, NULL, 16);
         double low = isfinite(row->low) ? row->low : row->ratio, high = isfinite(row->high) ? row->high : row->ratio;
-        dit_buffer_printf(&d->data, "%.6g %d %.6g %.6g %u\n", percent(row->ratio), -i, percent(low), percent(high),
-                          colour);
+        dit_buffer_printf(&d->drawn.data, "%.6g %d %.6g %.6g %u\n", percent(row->ratio), -i, percent(low),
+                          percent(high), colour);
     }
 }
 
 static void put_plot(drawing *d, const char *id)
 {
-    dit_buffer_printf(&d->script,
+    dit_buffer_printf(&d->drawn.script,
                       "set arrow 1 from 0,graph 0 to 0,graph 1 nohead lw 1 lc rgb '#888888'\n"
                       "plot '%s.dat' index 0 using 1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#dcdcdc', \\\n"
                       "     '' index 1 using 1:2:3:4:5 with xerrorbars pt 7 ps 0.7 lw 1.6 lc rgb variable\n",
@@ -161,7 +157,7 @@ static void compose(drawing *d, const char *id)
     int least = FOREST_ROW * d->count;
     snprintf(title, sizeof title, "%s%s", d->forest->title,
              d->forest->count > d->count ? ": the cases that changed most" : "");
-    report_canvas canvas = {.script = &d->script,
+    report_canvas canvas = {.script = &d->drawn.script,
                             .id = id,
                             .style = &d->forest->style,
                             .title = title,
@@ -195,62 +191,29 @@ static void compose(drawing *d, const char *id)
     canvas_end(&canvas);
 }
 
-static dit_status write_text(const char *folder, const char *id, const char *suffix, const dit_buffer *text)
+/* What the figure shows, in words. */
+static void put_words(drawing *d)
 {
-    char path[FOREST_PATH];
-    const dit_file_piece piece = {text->data, text->used};
-    if (text->failed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id);
-    if ((size_t)snprintf(path, sizeof path, "%s/%s%s", folder, id, suffix) >= sizeof path)
-        return DIT_FAIL(DIT_ERR_IO, "%s: the path is too long", folder);
-    return dit_file_write(path, &piece, 1);
-}
-
-/* The text alternative, and colours for dark pages. */
-static dit_status finish_svg(const drawing *d, const char *folder, const char *id)
-{
-    char path[FOREST_PATH], *svg = NULL;
-    size_t length = 0;
-    dit_buffer words = {0}, finished = {0};
-    snprintf(path, sizeof path, "%s/%s.svg", folder, id);
-    DIT_TRY(dit_file_read(path, SVG_BYTES, &svg, &length));
     for (int i = 0; i < d->count; i++) {
         char text[400];
         snprintf(text, sizeof text, "%s%s: %+.1f %%, %s", i ? "; " : "", d->rows[i]->label, percent(d->rows[i]->ratio),
                  d->rows[i]->verdict);
-        report_append_html(&words, text);
+        report_append_html(&d->drawn.words, text);
     }
-    svg_finish(svg, d->forest->title, words.data ? words.data : "", &d->forest->style, &finished);
-    dit_status st = words.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id)
-                                 : write_text(folder, id, ".svg", &finished);
-    free(svg);
-    dit_buffer_release(&words);
-    dit_buffer_release(&finished);
-    return st;
-}
-
-static dit_status draw(const drawing *d, const char *folder, const char *id)
-{
-    const char *program = d->forest->gnuplot ? d->forest->gnuplot : "gnuplot";
-    unsigned formats = d->forest->style.formats | 1u << REPORT_FORMAT_svg | 1u << REPORT_FORMAT_png;
-    DIT_TRY(gnuplot_check(program));
-    for (int i = 0; i < REPORT_FORMAT_COUNT; i++)
-        if (formats & 1u << i) DIT_TRY(gnuplot_run(program, folder, id, report_format_names()[i]));
-    return finish_svg(d, folder, id);
 }
 
 dit_status report_forest_draw(const report_forest *forest, const char *folder, const char *id)
 {
-    drawing d = {.forest = forest};
+    drawing d = {.forest = forest, .drawn = {.id = id, .title = forest->title}};
+    unsigned formats = forest->style.formats | 1u << REPORT_FORMAT_svg | 1u << REPORT_FORMAT_png;
     dit_status st = choose_rows(&d);
     if (st == DIT_OK) {
         find_range(&d);
         compose(&d, id);
-        st = write_text(folder, id, ".dat", &d.data);
+        put_words(&d);
+        st = report_drawn_write(&d.drawn, folder, forest->gnuplot, &forest->style, formats, NULL);
     }
-    if (st == DIT_OK) st = write_text(folder, id, ".gp", &d.script);
-    if (st == DIT_OK) st = draw(&d, folder, id);
     free(d.rows);
-    dit_buffer_release(&d.data);
-    dit_buffer_release(&d.script);
+    report_drawn_release(&d.drawn);
     return st;
 }

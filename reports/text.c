@@ -123,6 +123,7 @@ void report_append_quoted(dit_buffer *out, const char *text)
 {
     int characters = 0;
     dit_buffer_char(out, '\'');
+    if (*text == '\'') dit_buffer_char(out, ' '); /* gnuplot 5.4 takes '\'\'\'x' for an empty string and a stray one */
     for (; *text; text++) {
         if (!continues_character(*text) && ++characters > TEXT_QUOTED_LIMIT) break;
         if (*text == '\'') dit_buffer_char(out, '\'');

@@ -64,3 +64,24 @@ void svg_finish(const char *svg, const char *title, const char *description, con
     if (!report_style_is_paper(style)) put_dark_rules(svg, out);
     dit_buffer_text(out, to + strlen(description_end));
 }
+
+/* ---- in a page ------------------------------------------------------------------------------------------------------ */
+
+static void put_base64(dit_buffer *out, const char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *b = (const unsigned char *)bytes;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        unsigned group = (unsigned)b[i] << 16 | (left > 1 ? (unsigned)b[i + 1] << 8 : 0) | (left > 2 ? b[i + 2] : 0);
+        char four[4] = {digits[group >> 18], digits[group >> 12 & 63], left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '='};
+        dit_buffer_append(out, four, sizeof four);
+    }
+}
+
+void svg_append_data(dit_buffer *out, const char *svg)
+{
+    dit_buffer_text(out, "data:image/svg+xml;base64,");
+    put_base64(out, svg, strlen(svg));
+}

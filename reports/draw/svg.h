@@ -12,4 +12,7 @@
 void svg_finish(const char *svg, const char *title, const char *description, const report_style *style,
                 dit_buffer *out);
 
+/* Appends the address of an SVG's text, "data:image/svg+xml;base64,...", so that a page with pictures is one file. */
+void svg_append_data(dit_buffer *out, const char *svg);
+
 #endif

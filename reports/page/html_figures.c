@@ -1,29 +1,11 @@
 /* The figures, each with what it shows in words, its files and its gaps. */
+#include "reports/draw/svg.h"
 #include "reports/page/html.h"
 
 #include "reports/layout/footer.h"
 #include "reports/page/html_pieces.h"
 
 #include <string.h>
-
-static void put_base64(dit_buffer *out, const char *bytes, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *b = (const unsigned char *)bytes;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        unsigned group = (unsigned)b[i] << 16 | (left > 1 ? (unsigned)b[i + 1] << 8 : 0) | (left > 2 ? b[i + 2] : 0);
-        char four[4] = {digits[group >> 18], digits[group >> 12 & 63], left > 1 ? digits[group >> 6 & 63] : '=',
-                        left > 2 ? digits[group & 63] : '='};
-        dit_buffer_append(out, four, sizeof four);
-    }
-}
-
-static void put_data(dit_buffer *out, const char *svg)
-{
-    put(out, "data:image/svg+xml;base64,");
-    put_base64(out, svg, strlen(svg));
-}
 
 static void put_gaps(const report_grid *grid, dit_buffer *out)
 {
@@ -53,13 +35,13 @@ static void put_picture(const report_drawing_result *figure, dit_buffer *out)
     dit_buffer_printf(out, "<a href=\"%s.svg\"><picture>", figure->id);
     if (figure->narrow) {
         put(out, "<source media=\"(max-width:700px)\" srcset=\"");
-        put_data(out, figure->narrow);
+        svg_append_data(out, figure->narrow);
         put(out, "\">");
     }
     dit_buffer_printf(out, "<img width=\"%d\" alt=\"", figure->width);
     html_put_figure_text(figure, out);
     put(out, "\" src=\"");
-    put_data(out, figure->svg);
+    svg_append_data(out, figure->svg);
     put(out, "\"></picture></a>\n");
 }
 

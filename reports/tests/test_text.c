@@ -34,6 +34,9 @@ static void gnuplot_strings_cannot_be_left(void **state)
     report_append_quoted(&out, "it's\n`date`\\");
     assert_string_equal(out.data, "'it''s `date`\\'");
     dit_buffer_reset(&out);
+    report_append_quoted(&out, "'x"); /* a quote is never the first character */
+    assert_string_equal(out.data, "' ''x'");
+    dit_buffer_reset(&out);
     memset(text, '\'', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     report_append_quoted(&out, text); /* cut between characters: quotes stay in pairs */

@@ -1,5 +1,9 @@
 #include "suite/procure/answer.h"
 
+#include "suite/platform/profile.h"
+#include "suite/procure/choice.h"
+#include "suite/procure/versus.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +13,7 @@ static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const
     cJSON *one = dit_json_put_object(w, parent, key);
     dit_json_put_number(w, one, "value", ranged->value);
     if (ranged->most <= 0) return;
-    dit_json_put_number(w, one, "lo", ranged->least);
+    if (ranged->least > 0) dit_json_put_number(w, one, "lo", ranged->least);
     if (isfinite(ranged->most)) dit_json_put_number(w, one, "hi", ranged->most); /* else nothing can be said */
 }
 
@@ -22,21 +26,45 @@ static void put_absent(dit_json_writer *w, cJSON *row, const char *what, const c
 
 /* ---- question ------------------------------------------------------------------------------------------------------ */
 
+static void put_arrivals(dit_json_writer *w, cJSON *question, const suite_procure_request *request)
+{
+    static const char *const laws[] = {
+        [SUITE_ARRIVALS_POISSON] = "poisson",
+        [SUITE_ARRIVALS_REGULAR] = "regular",
+        [SUITE_ARRIVALS_GAMMA] = "gamma",
+        [SUITE_ARRIVALS_TRACE] = "trace",
+    };
+    dit_json_put_number(w, question, "quantile", request->slo.quantile);
+    dit_json_put_string(w, question, "arrivals", laws[request->arrivals.law]);
+    if (request->arrivals.law == SUITE_ARRIVALS_GAMMA)
+        dit_json_put_number(w, question, "variation", request->arrivals.variation);
+    dit_json_put_int(w, question, "seed", (int64_t)request->arrivals.seed);
+    if (!(request->rate > 0)) return;
+    dit_json_put_number(w, question, "images_per_hour", 3600 * request->rate * suite_choice_images(request));
+    dit_json_put_int(w, question, "spares", request->spares);
+}
+
 static void put_question(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
 {
     cJSON *question = dit_json_put_object(w, document, "question");
     const suite_search_request *search = &request->search;
     char day[SUITE_DAY_TEXT];
     suite_day_write(request->terms.day, day);
+    dit_json_put_string(w, question, "command", request->command);
     dit_json_put_string(w, question, "model", search->model);
     dit_json_put_string(w, question, "profile", search->profile);
     if (request->base) dit_json_put_string(w, question, "base", request->base);
     dit_json_put_string(w, question, "scenario", suite_scenario_names()[request->scenario]);
     dit_json_put_string(w, question, "goal", suite_procure_goal_names()[request->goal]);
     dit_json_put_string(w, question, "scope", search->scope ? search->scope : "pipeline");
+    dit_json_put_string(w, question, "element", search->element ? search->element : "fp16");
+    dit_json_put_string(w, question, "calibration", suite_calibration_path(search->calibration));
     if (request->slo.seconds > 0) dit_json_put_number(w, question, "slo_s", request->slo.seconds);
-    if (request->scenario == SUITE_SCENARIO_SERVER) dit_json_put_number(w, question, "quantile", request->slo.quantile);
+    if (request->scenario == SUITE_SCENARIO_SERVER) put_arrivals(w, question, request);
     if (request->slo.times > 0) dit_json_put_number(w, question, "slo_times_alone", request->slo.times);
+    if (request->supply_w > 0) dit_json_put_number(w, question, "power_limit_w", request->supply_w);
+    if (request->site) dit_json_put_string(w, question, "site", request->site->name);
+    if (request->hours_a_day > 0) dit_json_put_number(w, question, "hours_a_day", request->hours_a_day);
     dit_json_put_number(w, question, "level", request->forecaster->level);
     dit_json_put_bool(w, question, "extrapolate", request->forecaster->extrapolate);
     cJSON *terms = dit_json_put_object(w, question, "prices");
@@ -49,13 +77,26 @@ static void put_question(dit_json_writer *w, cJSON *document, const suite_procur
     dit_json_put_bool(w, terms, "doubtful", request->terms.doubtful);
 }
 
+/* Whether anybody has timed it on a GPU, and who. */
+static void put_software(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
+{
+    suite_profile profile;
+    dit_status st = suite_profile_load(request->search.profile, &profile);
+    dit_json_put_status(w, st);
+    if (st != DIT_OK) return;
+    cJSON *software = dit_json_put_object(w, document, "software");
+    dit_json_put_string(w, software, "title", profile.title);
+    dit_json_put_bool(w, software, "measured", profile.measured);
+    dit_json_put_string(w, software, "evidence", profile.evidence);
+}
+
 /* What the model's defaults came to: the run of the first case. */
 static void put_run(dit_json_writer *w, cJSON *document, const suite_procured *procured)
 {
     for (int i = 0; i < procured->count; i++) {
         if (!procured->splits[i].chosen) continue;
         const cJSON *run = dit_json_member(procured->splits[i].chosen->kase->document, "run");
-        dit_json_put_item(w, document, "run", cJSON_Duplicate(run, true));
+        dit_json_put_copy(w, document, "run", run);
         return;
     }
 }
@@ -132,6 +173,81 @@ static void put_power(dit_json_writer *w, cJSON *row, const suite_split *split)
     dit_json_put_number(w, power, "images_per_kwh", split->images_per_kwh);
 }
 
+/* What a buyer's supply suffices for. */
+static void put_supply(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    if (split->rated_w <= 0) return;
+    cJSON *supply = dit_json_put_object(w, row, "supply");
+    dit_json_put_number(w, supply, "rated_w", split->rated_w);
+    dit_json_put_int(w, supply, "machines", split->supplied);
+    dit_json_put_number(w, supply, "images_per_hour", split->supplied * split->images_per_hour.value);
+}
+
+static void put_fleet(dit_json_writer *w, cJSON *row, const suite_split *split)
+{
+    const suite_fleet *fleet = &split->fleet;
+    if (!fleet->machines) return;
+    cJSON *one = dit_json_put_object(w, row, "fleet");
+    dit_json_put_int(w, one, "machines", fleet->machines);
+    if (fleet->least) dit_json_put_int(w, one, "lo", fleet->least);
+    if (fleet->most) dit_json_put_int(w, one, "hi", fleet->most);
+    dit_json_put_int(w, one, "devices", fleet->machines * split->devices);
+    dit_json_put_number(w, one, "headroom", fleet->headroom);
+    dit_json_put_number(w, one, "quantile_s", fleet->quantile_s);
+    dit_json_put_bool(w, one, "fewer_overloads", isinf(fleet->fewer_s));
+    if (isfinite(fleet->fewer_s)) dit_json_put_number(w, one, "fewer_quantile_s", fleet->fewer_s);
+    dit_json_put_number(w, one, "busy", fleet->busy);
+    if (split->price.absence == SUITE_PRICE_THERE)
+        dit_json_put_number(w, one, "per_hour", fleet->machines * split->price.median);
+    if (split->has_power) dit_json_put_number(w, one, "server_w", fleet->machines * split->power.server.w);
+}
+
+static void put_break_even(dit_json_writer *w, cJSON *own, const suite_owned *owned)
+{
+    static const char *const kinds[] = {
+        [SUITE_BREAK_EVEN_AT] = "at",
+        [SUITE_BREAK_EVEN_NEVER] = "rent",
+        [SUITE_BREAK_EVEN_ALWAYS] = "own",
+    };
+    if (!owned->has_rent) return;
+    cJSON *even = dit_json_put_object(w, own, "break_even");
+    dit_json_put_string(w, even, "kind", kinds[owned->even.kind]);
+    if (owned->even.kind == SUITE_BREAK_EVEN_AT) dit_json_put_number(w, even, "hours", owned->even.hours);
+}
+
+/* An hour of owning, at the load of the question. */
+static void put_owned(dit_json_writer *w, cJSON *row, const suite_procure_request *request, const suite_split *split)
+{
+    const suite_owned *owned = &split->owned;
+    if (!request->site) return;
+    if (!owned->there) {
+        put_absent(w, row, "own", owned->reason);
+        return;
+    }
+    cJSON *own = dit_json_put_object(w, row, "own");
+    dit_json_put_string(w, own, "currency", owned->price.currency);
+    dit_json_put_number(w, own, "purchase", owned->price.mid);
+    dit_json_put_number(w, own, "purchase_least", owned->price.low);
+    dit_json_put_number(w, own, "purchase_most", owned->price.high);
+    dit_json_put_bool(w, own, "purchase_stated", owned->price.stated);
+    dit_json_put_bool(w, own, "purchase_scaled", owned->price.scaled);
+    dit_json_put_number(w, own, "invested", owned->busy.invested);
+    dit_json_put_number(w, own, "capital", owned->busy.capital);
+    dit_json_put_number(w, own, "upkeep", owned->busy.upkeep);
+    dit_json_put_number(w, own, "energy", owned->busy.energy);
+    dit_json_put_number(w, own, "idle_energy", owned->idle.energy);
+    dit_json_put_number(w, own, "per_hour", owned->busy.total);
+    dit_json_put_number(w, own, "running_share", suite_own_running_share(&owned->busy));
+    dit_json_put_number(w, own, "available_hours", owned->busy.hours / 12); /* of a month */
+    put_ranged(w, own, "per_1000", &owned->per_1000);
+    put_break_even(w, own, owned);
+    if (owned->month_own_h <= 0) return;
+    cJSON *month = dit_json_put_object(w, own, "month");
+    dit_json_put_number(w, month, "hours", owned->month_own_h);
+    dit_json_put_number(w, month, "own", owned->month_own);
+    if (owned->has_rent) dit_json_put_number(w, month, "rent", owned->month_rent);
+}
+
 static void put_rank(dit_json_writer *w, cJSON *row, const suite_split *split)
 {
     if (!split->ranked) return;
@@ -161,8 +277,10 @@ static void put_load(dit_json_writer *w, cJSON *row, const suite_split *split)
     dit_json_put_bool(w, load, "precise", run->precise);
 }
 
-static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_request *request, const suite_split *split)
+static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_request *request,
+                      const suite_procured *procured, int index)
 {
+    const suite_split *split = &procured->splits[index];
     const suite_priced_machine *machine = &request->machines[split->machine].priced;
     cJSON *row = dit_json_put_object(w, list, NULL);
     dit_json_put_string(w, row, "platform", machine->machine.name);
@@ -174,6 +292,8 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     }
     dit_json_put_string(w, row, "mesh", split->chosen->mesh);
     dit_json_put_int(w, row, "replicas", split->replicas);
+    if (split->share_links) dit_json_put_bool(w, row, "replicas_share_links", true);
+    dit_json_put_bool(w, row, "answers", suite_answer_of(procured, split->machine) == index);
     dit_json_put_string(w, row, "profile", request->search.profile);
     dit_json_put_bool(w, row, "exact", split->chosen->exact);
     dit_json_put_int(w, row, "memory_bytes", split->chosen->bounds.memory_bytes);
@@ -197,6 +317,9 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     put_ranged(w, row, "images_per_hour", &split->images_per_hour);
     put_cost(w, row, request, split);
     put_power(w, row, split);
+    put_fleet(w, row, split);
+    put_supply(w, row, split);
+    put_owned(w, row, request, split);
     put_rank(w, row, split);
 }
 
@@ -213,6 +336,53 @@ static void put_pairs(dit_json_writer *w, cJSON *document, const suite_procured 
         dit_json_put_number(w, row, "p_a_better", pair->p_first);
         dit_json_put_string(w, row, "verdict", suite_pair_verdict_name(pair->verdict));
     }
+}
+
+/* What the first answer's score is multiplied by if something were so. */
+static void put_sensitivities(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    cJSON *list = dit_json_put_array(w, document, "sensitivity");
+    for (int i = 0; i < procured->sensitivity_count; i++) {
+        cJSON *one = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, one, "what", procured->sensitivities[i].what);
+        dit_json_put_number(w, one, "factor", procured->sensitivities[i].factor);
+    }
+}
+
+static void put_curves(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    cJSON *list = dit_json_put_array(w, document, "curves");
+    for (int i = 0; i < procured->curve_count; i++) {
+        const suite_load_line *line = &procured->curves[i];
+        cJSON *one = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, one, "mesh", line->mesh);
+        dit_json_put_int(w, one, "replicas", line->replicas);
+        cJSON *points = dit_json_put_array(w, one, "points");
+        for (int j = 0; j < line->count; j++) {
+            cJSON *point = dit_json_put_object(w, points, NULL);
+            dit_json_put_number(w, point, "images_per_hour", line->points[j].images_per_hour);
+            dit_json_put_number(w, point, "quantile_s", line->points[j].seconds);
+        }
+    }
+}
+
+static void put_versus(dit_json_writer *w, cJSON *document, const suite_procured *procured)
+{
+    static const char *const names[SUITE_PROCURE_GOALS] = {"faster", "cheaper"};
+    const suite_versus *versus = &procured->versus;
+    if (!versus->there) return;
+    cJSON *one = dit_json_put_object(w, document, "versus");
+    dit_json_put_int(w, one, "a", versus->a);
+    dit_json_put_int(w, one, "b", versus->b);
+    for (int goal = 0; goal < SUITE_PROCURE_GOALS; goal++) {
+        if (!versus->judged[goal]) continue;
+        cJSON *judged = dit_json_put_object(w, one, names[goal]);
+        dit_json_put_number(w, judged, "p_a", versus->pair[goal].p_first);
+        if (procured->licensed)
+            dit_json_put_string(w, judged, "verdict", suite_pair_verdict_name(versus->pair[goal].verdict));
+    }
+    if (versus->even_a > 0) dit_json_put_number(w, one, "even_per_hour_a", versus->even_a);
+    if (versus->even_b > 0) dit_json_put_number(w, one, "even_per_hour_b", versus->even_b);
 }
 
 static void put_licence(dit_json_writer *w, cJSON *document, const suite_procured *procured)
@@ -257,11 +427,16 @@ static void put_prices(dit_json_writer *w, cJSON *document, const suite_price_bo
 void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request,
                         const suite_procured *procured)
 {
+    dit_json_put_string(w, document, "schema", "ditbench.procure/1");
     put_question(w, document, request);
+    put_software(w, document, request);
     put_run(w, document, procured);
     cJSON *list = dit_json_put_array(w, document, "splits");
-    for (int i = 0; i < procured->count; i++) put_split(w, list, request, &procured->splits[i]);
+    for (int i = 0; i < procured->count; i++) put_split(w, list, request, procured, i);
     put_pairs(w, document, procured);
+    put_versus(w, document, procured);
+    put_sensitivities(w, document, procured);
+    put_curves(w, document, procured);
     put_licence(w, document, procured);
     put_prices(w, document, request->book);
     cJSON *meshes = dit_json_put_object(w, document, "meshes");

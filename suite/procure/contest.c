@@ -6,14 +6,15 @@
 double suite_contest_score(const suite_procure_request *request, const suite_split *split)
 {
     if (!split->chosen) return 0;
-    if (request->goal == SUITE_PROCURE_COST) return split->per_1000.value;
+    if (request->goal == SUITE_PROCURE_COST) return request->site ? split->owned.per_1000.value : split->per_1000.value;
     if (request->scenario == SUITE_SCENARIO_SINGLE) return split->service.seconds;
     return 3600 / split->images_per_hour.value;
 }
 
-static bool competes(const suite_procure_request *request, const suite_split *split)
+bool suite_contest_enters(const suite_procure_request *request, const suite_split *split)
 {
-    return split->chosen && split->service.has_interval && suite_contest_score(request, split) > 0;
+    double score = suite_contest_score(request, split);
+    return split->chosen && split->service.has_interval && score > 0 && isfinite(score);
 }
 
 /* Whether the machine's own errors speak, or those of machines left out. */
@@ -43,7 +44,8 @@ static dit_status sort(const suite_procure_request *request, suite_procured *out
     if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to sort %d answers", out->count);
     for (int i = 0; i < out->count; i++) {
         all[i].split = out->splits[i];
-        all[i].score = competes(request, &all[i].split) ? suite_contest_score(request, &all[i].split) : INFINITY;
+        all[i].score =
+            suite_contest_enters(request, &all[i].split) ? suite_contest_score(request, &all[i].split) : INFINITY;
     }
     qsort(all, (size_t)out->count, sizeof *all, compare);
     for (int i = 0; i < out->count; i++) out->splits[i] = all[i].split;
@@ -89,44 +91,98 @@ static dit_status open_room(int count, draw_room *room)
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory to compare %d answers", count);
 }
 
-static void enter(const suite_procure_request *request, const suite_split *split, int place, draw_room *room)
+dit_status suite_contest_growth(const suite_procure_request *request, suite_loads *loads, const suite_split *split,
+                                double error, double *out)
 {
-    double score = suite_contest_score(request, split), least = score, most = score;
-    bool left_out = !is_fitted(split);
-    if (request->goal == SUITE_PROCURE_COST) {
-        least *= split->price.least / split->price.median;
-        most *= split->price.most / split->price.median;
-    }
-    room->contenders[place] = (suite_contender){.score = score, .least = least, .most = most, .left_out = left_out};
-    room->samples[place] = split->service.sample;
-    if (left_out) room->widest_gap = fmax(room->widest_gap, suite_error_widest_gap(split->service.sample));
+    static const double none_left = 30;
+    const suite_forecast *service = &split->service;
+    double rate, now;
+    *out = error;
+    if (request->scenario != SUITE_SCENARIO_SERVER) return DIT_OK;
+    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, service->seconds, split->replicas, &now));
+    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, service->seconds * exp(error), split->replicas, &rate));
+    *out = rate > 0 && now > 0 ? fmin(log(now / rate), none_left) : none_left;
+    return DIT_OK;
 }
 
-static dit_status compete(draw_room *room)
+/* The range of the score by what is paid for the machine. */
+static void range_price(const suite_procure_request *request, const suite_split *split, suite_contender *out)
 {
-    suite_contest contest = {.contenders = room->contenders,
-                             .count = room->count,
-                             .draws = SUITE_CONTEST_DRAWS,
-                             .widest_gap = room->widest_gap};
+    const suite_purchase_price *bought = &split->owned.price;
+    out->least = out->most = out->score;
+    if (request->goal != SUITE_PROCURE_COST) return;
+    if (request->site) {
+        double capital = split->owned.busy.capital / split->owned.busy.total;
+        out->least *= 1 - capital * (1 - bought->low / bought->mid);
+        out->most *= 1 + capital * (bought->high / bought->mid - 1);
+        return;
+    }
+    out->least *= split->price.least / split->price.median;
+    out->most *= split->price.most / split->price.median;
+}
+
+static dit_status enter(const suite_procure_request *request, suite_loads *loads, const suite_split *split, int place,
+                        draw_room *room)
+{
+    suite_contender *one = &room->contenders[place];
+    double gap;
+    *one = (suite_contender){.score = suite_contest_score(request, split), .left_out = !is_fitted(split)};
+    range_price(request, split, one);
+    room->samples[place] = split->service.sample;
+    if (!one->left_out) return DIT_OK;
+    DIT_TRY(suite_contest_growth(request, loads, split, suite_error_widest_gap(split->service.sample), &gap));
+    room->widest_gap = fmax(room->widest_gap, gap);
+    return DIT_OK;
+}
+
+/* Errors of times become those of scores. */
+static dit_status grow_errors(const suite_procure_request *request, suite_loads *loads, const suite_split *splits,
+                              draw_room *room)
+{
+    for (int rule = 0; rule < SUITE_DRAW_RULES; rule++)
+        for (int i = 0; i < SUITE_CONTEST_DRAWS * room->count; i++)
+            DIT_TRY(suite_contest_growth(request, loads, &splits[i % room->count], room->errors[rule][i],
+                                         &room->errors[rule][i]));
+    return DIT_OK;
+}
+
+/* Judges splits[room->count]. */
+static dit_status compete(const suite_procure_request *request, suite_loads *loads, const suite_split *splits,
+                          draw_room *room)
+{
+    suite_contest contest = {.contenders = room->contenders, .count = room->count, .draws = SUITE_CONTEST_DRAWS};
+    for (int i = 0; i < room->count; i++) DIT_TRY(enter(request, loads, &splits[i], i, room));
+    contest.widest_gap = room->widest_gap;
     for (int rule = 0; rule < SUITE_DRAW_RULES; rule++) {
         DIT_TRY(suite_draw_errors(room->samples, room->count, SUITE_CONTEST_DRAWS, SUITE_CONTEST_SEED,
                                   (suite_draw_rule)rule, room->errors[rule]));
         contest.errors[rule] = room->errors[rule];
     }
+    DIT_TRY(grow_errors(request, loads, splits, room));
     return suite_rank_all(&contest, room->pairs, room->ranks);
 }
 
-static dit_status keep(const draw_room *room, suite_procured *out)
+dit_status suite_contest_pair(const suite_procure_request *request, suite_loads *loads, const suite_split *a,
+                              const suite_split *b, suite_pair *out)
+{
+    const suite_split both[] = {*a, *b};
+    draw_room room;
+    dit_status st = open_room(2, &room);
+    if (st == DIT_OK) st = compete(request, loads, both, &room);
+    if (st == DIT_OK) *out = room.pairs[0];
+    close_room(&room);
+    return st;
+}
+
+static void keep(draw_room *room, suite_procured *out)
 {
     for (int i = 0; i < room->count; i++) {
         out->splits[i].ranked = true;
         out->splits[i].rank = room->ranks[i];
     }
     out->pair_count = room->count * (room->count - 1) / 2;
-    out->pairs = calloc((size_t)out->pair_count + 1, sizeof *out->pairs);
-    if (!out->pairs) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d pairs", out->pair_count);
-    for (int i = 0; i < out->pair_count; i++) out->pairs[i] = room->pairs[i];
-    return DIT_OK;
+    out->pairs = room->pairs;
+    room->pairs = NULL;
 }
 
 dit_status suite_contest_run(const suite_procure_request *request, suite_procured *out)
@@ -135,14 +191,13 @@ dit_status suite_contest_run(const suite_procure_request *request, suite_procure
     int count = 0;
     DIT_TRY(suite_verdict_licence_of(&request->forecaster->held, &out->licence));
     DIT_TRY(sort(request, out));
-    while (count < out->count && competes(request, &out->splits[count])) count++;
+    while (count < out->count && suite_contest_enters(request, &out->splits[count])) count++;
     out->licensed = true;
     for (int i = 0; i < count; i++) out->licensed = out->licensed && out->licence.allowed[is_fitted(&out->splits[i])];
     if (count == 0) return DIT_OK;
     dit_status st = open_room(count, &room);
-    for (int i = 0; st == DIT_OK && i < count; i++) enter(request, &out->splits[i], i, &room);
-    if (st == DIT_OK) st = compete(&room);
-    if (st == DIT_OK) st = keep(&room, out);
+    if (st == DIT_OK) st = compete(request, &out->loads, out->splits, &room);
+    if (st == DIT_OK) keep(&room, out);
     close_room(&room);
     return st;
 }

@@ -38,3 +38,36 @@ dit_status suite_slo_read(const char *text, suite_slo *out)
     return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--slo \"%s\" is no time", text),
                           "write 5s, 500ms, or 3x for three times one device of the machine alone");
 }
+
+/* A number above 0 with one of the units; the last unit's name is NULL. */
+typedef struct {
+    const char *name;
+    double factor;
+} unit;
+static bool read_with_unit(const char *text, const unit *units, double *out)
+{
+    char *end;
+    double number = strtod(text, &end);
+    while (*end == ' ') end++;
+    for (; end != text && units->name; units++) {
+        if (strcmp(end, units->name) != 0) continue;
+        *out = number * units->factor;
+        return *out > 0 && isfinite(*out);
+    }
+    return false;
+}
+
+dit_status suite_rate_read(const char *text, double *per_s)
+{
+    static const unit units[] = {{"/h", 1 / 3600.0}, {"/s", 1}, {"/min", 1 / 60.0}, {"/day", 1 / 86400.0}, {NULL, 0}};
+    if (read_with_unit(text, units, per_s)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--rate \"%s\" is no number of pictures in a time", text),
+                          "write 1000/h, 5/min, 2/s or 20000/day");
+}
+
+dit_status suite_watts_read(const char *text, double *watts)
+{
+    static const unit units[] = {{"kW", 1e3}, {"W", 1}, {"MW", 1e6}, {NULL, 0}};
+    if (read_with_unit(text, units, watts)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--power-limit \"%s\" is no power", text), "write 40kW or 800W");
+}

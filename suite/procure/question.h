@@ -3,8 +3,7 @@
 #ifndef DIT_SUITE_PROCURE_QUESTION_H
 #define DIT_SUITE_PROCURE_QUESTION_H
 
-#include "suite/prices/power.h"
-#include "suite/prices/price.h"
+#include "suite/prices/ownership.h"
 #include "suite/procure/forecast.h"
 #include "suite/queue/capacity.h"
 #include "suite/queue/offline.h" /* SUITE_OFFLINE_REQUESTS are there at the start */
@@ -33,6 +32,10 @@ typedef struct {
 } suite_slo;
 /* Reads "5s", "500ms", "3x", or one of them behind "p99=". Errors: DIT_ERR_USAGE. */
 dit_status suite_slo_read(const char *text, suite_slo *out);
+/* Read "1000/h" (also /s, /min, /day) into pictures a second, and "40kW" (also W, MW) into watts. Errors:
+ * DIT_ERR_USAGE. */
+dit_status suite_rate_read(const char *text, double *per_s);
+dit_status suite_watts_read(const char *text, double *watts);
 
 typedef struct {
     suite_priced_machine priced;
@@ -52,10 +55,17 @@ typedef struct {
     suite_procure_goal goal;
     suite_slo slo;
     suite_arrivals arrivals; /* of scenario server: law and seed */
+    double rate;             /* requests a second that must be served, by as many machines as it takes; 0: not asked */
+    int spares;              /* so many machines more, which may be down                                           */
+    double supply_w;         /* power that there is; 0: not asked                                                    */
+    const suite_site *site;  /* what owning costs; NULL: not asked                                                  */
+    double hours_a_day;      /* that a machine works, for owning; 0: not asked                                     */
+    bool versus;             /* the two machines are compared in words                                            */
     const suite_price_book *book;
     suite_price_terms terms;
     const suite_power_table *power;
     suite_forecaster *forecaster;
+    const char *command;     /* as typed, for the document; NULL: none                                              */
     suite_procure_told told; /* before each machine; NULL: nobody */
     void *context;           /* of `told` */
 } suite_procure_request;

@@ -67,6 +67,62 @@ ok "a bound shorter than the fastest mesh is a reason" procure none --scenario s
 ok "in words" holds none 'all("bound" in x["absent"]["service_s"] for x in d["splits"] if x["platform"] == "8xb200-sxm")'
 ok "a server without a bound is no question" exits 2 "$ditbench" procure "$model" --scenario server
 
+ok "a bound inside an interval may leave no rate at all" procure narrow --scenario server --slo p95=1.05x
+ok "which is no number" holds narrow 'all("lo" not in x["images_per_hour"] or x["images_per_hour"]["lo"] > 0 for x in d["splits"] if "images_per_hour" in x)'
+ok "bursts are another question, and say so" procure bursts --scenario server --slo p95=3x --arrivals gamma:3
+ok "which bears less" holds bursts 'd["question"]["arrivals"] == "gamma" and d["question"]["variation"] == 3 and s("8xb200-sxm", 8)["images_per_hour"]["value"] < json.load(open(sys.argv[1].replace("bursts", "served")))["splits"][0]["images_per_hour"]["value"]'
+ok "latency grows with load" holds served 'all(p["quantile_s"] < q["quantile_s"] for c in d["curves"] for p, q in zip(c["points"][2:], c["points"][3:])) and len(d["curves"]) >= 2'
+
+# ---- machines for a rate ---------------------------------------------------------------------------------------------------
+ok "machines for a rate" procure fleet --scenario server --slo p95=3x --rate 40/s
+ok "are the fewest that hold the bound" holds fleet 'all(x["fleet"]["quantile_s"] <= x["load"]["bound_s"] * 1.02 and (x["fleet"]["fewer_overloads"] or x["fleet"].get("fewer_quantile_s", 1e9) > x["load"]["bound_s"] * 0.98) for x in d["splits"] if "fleet" in x)'
+ok "and bear at least the rate" holds fleet 'all(x["fleet"]["machines"] * x["replicas"] / x["service_s"]["value"] > 40 and x["fleet"]["headroom"] >= 0 for x in d["splits"] if "fleet" in x)'
+ok "slower times ask for no fewer" holds fleet 'all(x["fleet"]["lo"] <= x["fleet"]["machines"] <= x["fleet"].get("hi", 1e9) for x in d["splits"] if "lo" in x.get("fleet", {}))'
+ok "all of them are paid for" holds fleet 'all(abs(x["cost"]["per_1000"]["value"] - 1000 * x["fleet"]["machines"] * x["cost"]["per_hour"] / (40 * 3600)) < 1e-9 for x in d["splits"] if "cost" in x and "fleet" in x)'
+ok "spares come on top" procure spared --scenario server --slo p95=3x --rate 40/s --spares 2
+ok "two of them" holds spared 'all(x["fleet"]["machines"] == json.load(open(sys.argv[1].replace("spared", "fleet")))["splits"][i]["fleet"]["machines"] + 2 for i, x in enumerate(d["splits"]) if "fleet" in x)'
+ok "a rate is of a server" exits 2 "$ditbench" procure "$model" --rate 5/s
+ok "spares are of a rate" exits 2 "$ditbench" procure "$model" --scenario server --slo 3x --spares 1
+ok "a rate is a number in a time" exits 2 "$ditbench" procure "$model" --scenario server --slo 3x --rate 5
+
+# ---- owning, power, two machines ---------------------------------------------------------------------------------------------
+ok "what owning costs" procure owned --scenario offline --goal cost --own default --hours 12 --power-limit 40kW
+ok "is capital, upkeep and energy" holds owned 'all(abs(x["own"]["capital"] + x["own"]["upkeep"] + x["own"]["energy"] - x["own"]["per_hour"]) < 1e-9 for x in d["splits"] if "own" in x) and sum("own" in x for x in d["splits"]) >= 3'
+ok "and ranks" holds owned '[x["own"]["per_1000"]["value"] for x in d["splits"] if "rank" in x] == sorted(x["own"]["per_1000"]["value"] for x in d["splits"] if "rank" in x)'
+ok "breaks even where both cost the same" holds owned 'all(abs(x["own"]["break_even"]["hours"] * x["cost"]["per_hour"] - ((x["own"]["capital"] + x["own"]["upkeep"] + x["own"]["idle_energy"]) * x["own"]["available_hours"] + x["own"]["break_even"]["hours"] * (x["own"]["energy"] - x["own"]["idle_energy"]))) < 1e-6 for x in d["splits"] if x.get("own", {}).get("break_even", {}).get("kind") == "at") and any(x.get("own", {}).get("break_even") for x in d["splits"])'
+ok "a month has the hours that were asked" holds owned 'all(abs(x["own"]["month"]["hours"] - 365) < 1e-9 for x in d["splits"] if "own" in x)'
+ok "a supply suffices for so many ratings" holds owned 'all(x["supply"]["machines"] == int(40e3 / x["supply"]["rated_w"]) for x in d["splits"] if "supply" in x) and any("supply" in x for x in d["splits"])'
+ok "power has a unit" exits 2 "$ditbench" procure "$model" --power-limit 40
+two() { # NAME A,B ARGUMENT...
+    local name=$1 pair=$2
+    shift 2
+    "$ditbench" procure "$model" --steps 4 --scope latents --date 2026-11-23 --versus "$pair" --json "$@" >"$work/$name" 2>"$work/$name.log" ||
+        { cat "$work/$name" "$work/$name.log"; return 1; }
+}
+ok "two machines are compared" two pair 8xb200-sxm@8,8xh100-sxm@8 --old-prices
+ok "both ways" holds pair '{"faster", "cheaper"} <= set(d["versus"]) and 0 <= d["versus"]["faster"]["p_a"] <= 1'
+ok "and cost the same at the price that is told" holds pair 'abs(d["versus"]["even_per_hour_a"] / d["splits"][d["versus"]["a"]]["images_per_hour"]["value"] - d["splits"][d["versus"]["b"]]["cost"]["per_hour"] / d["splits"][d["versus"]["b"]]["images_per_hour"]["value"]) < 1e-12'
+ok "turned round they are turned round" two turned 8xh100-sxm@8,8xb200-sxm@8 --old-prices
+ok "to the last draw" holds turned 'abs(d["versus"]["faster"]["p_a"] + json.load(open(sys.argv[1].replace("turned", "pair")))["versus"]["faster"]["p_a"] - 1) < 0.05'
+ok "two are two" exits 2 "$ditbench" procure "$model" --versus 8xh100-sxm
+ok "what the first hangs on is told" holds pair 'd["sensitivity"] and all(0 < x["factor"] <= 1 for x in d["sensitivity"])'
+
+# ---- the page ------------------------------------------------------------------------------------------------------------------
+if command -v gnuplot >/dev/null; then
+    ok "a page is written" procure page --scenario server --slo p95=3x --own default --old-prices --output "$work/page of it"
+    same_document() { python3 -c "import json, sys; a, b = (json.load(open(p), parse_float=lambda t: float(f'{float(t):.10g}')) for p in sys.argv[1:]); assert a == b" "$work/page" "$work/page of it/procure.json"; }
+    ok "with the answer beside it" same_document
+    figures() { for id in times pareto ranks capacity cost_stack breakeven price_sensitivity power; do
+        for file in "$id.png" "$id.svg" "$id.dat" "$id.gp" "$id-narrow.svg"; do [ -s "$work/page of it/$file" ] || { echo "no $file"; return 1; }; done; done; }
+    ok "and eight figures" figures
+    ok "and tells what was asked" grep -q 'Asked by <code>ditbench procure' "$work/page of it/procure.html"
+    # A PATH with everything but gnuplot.
+    mkdir "$work/bin"
+    for folder in /usr/bin /bin; do find "$folder" -maxdepth 1 ! -name '*gnuplot*' -exec ln -sf -t "$work/bin" {} +; done
+    ok "a page without gnuplot is written, and ends with 4" exits 4 env PATH="$work/bin" "$ditbench" procure "${asked[@]}" -q --output "$work/bare"
+    ok "as it says" grep -q 'No figure is drawn' "$work/bare/procure.html"
+fi
+
 # ---- a price changes costs alone ------------------------------------------------------------------------------------------
 dearer() { # the same books, but one quote costs ten times as much
     mkdir -p "$work/prices" && cp "$source_dir"/workloads/prices/*.json "$work/prices/" || return 1
@@ -99,6 +155,7 @@ for document in (a, b):
         split.pop("cost", None)
     for key in ("prices", "meshes"):
         document.pop(key)
+    document["question"].pop("command")
 assert a == b
 PY
 }
@@ -123,7 +180,7 @@ schema_holds() {
 import json, sys
 import jsonschema
 schema = json.load(open(sys.argv[1] + "/results/schema/procure.schema.json"))
-for name in ("first", "wide", "short", "offline", "served", "none", "dear"):
+for name in ("first", "wide", "short", "offline", "served", "none", "narrow", "bursts", "fleet", "spared", "owned", "pair", "dear"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
 PY
 }

@@ -1,6 +1,9 @@
 #include "suite/verbs/procure_print.h"
 
 #include "suite/console/table.h"
+#include "suite/procure/choice.h"
+#include "suite/procure/versus.h"
+#include "suite/search/answer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +23,16 @@ static const suite_split *first_chosen(const suite_procured *procured)
 
 static void print_scenario(const suite_procure_request *request, FILE *out)
 {
+    const suite_slo *slo = &request->slo;
     fprintf(out, "scenario %s", suite_scenario_names()[request->scenario]);
-    if (request->scenario == SUITE_SCENARIO_SERVER)
-        fprintf(out, " (p%g within %g%s)", 100 * request->slo.quantile,
-                request->slo.times > 0 ? request->slo.times : request->slo.seconds,
-                request->slo.times > 0 ? " times one device alone" : " s");
+    if (!(slo->times > 0) && !(slo->seconds > 0)) return;
+    fprintf(out, " (");
+    if (request->rate > 0) fprintf(out, "%.4g images/h, ", 3600 * request->rate * suite_choice_images(request));
+    if (request->scenario == SUITE_SCENARIO_SERVER) fprintf(out, "p%g ", 100 * slo->quantile);
+    fprintf(out, "within %g%s", slo->times > 0 ? slo->times : slo->seconds,
+            slo->times > 0 ? " times one device alone" : " s");
+    if (request->spares) fprintf(out, ", %d machine%s down", request->spares, request->spares == 1 ? "" : "s");
+    fprintf(out, ")");
 }
 
 static void print_title(const suite_procure_request *request, const suite_procured *procured, FILE *out)
@@ -67,6 +75,13 @@ enum {
     COSTS,
     P50,
     P99,
+    FLEET,
+    HEADROOM,
+    FEWER,
+    OWN_HOUR,
+    OWN_1000,
+    EVEN,
+    SUPPLIED,
     WATTS,
     KWH,
     RANK,
@@ -89,6 +104,13 @@ static const suite_column columns[COLUMNS] = {
     [COSTS] = {"per_1000_interval", "lo..hi", true, 2},
     [P50] = {"p50_s", "p50 s", false, 0},
     [P99] = {"p99_s", "p99 s", false, 0},
+    [FLEET] = {"machines", "machines", true, 0},
+    [HEADROOM] = {"headroom", "headroom", false, 3},
+    [FEWER] = {"fewer_s", "one fewer s", false, 2},
+    [OWN_HOUR] = {"own_per_hour", "own/h", false, 0},
+    [OWN_1000] = {"own_per_1000", "own per 1,000", false, 0},
+    [EVEN] = {"break_even", "own pays", true, 0},
+    [SUPPLIED] = {"supplied", "supply", false, 0},
     [WATTS] = {"server_w", "server W", false, 3},
     [KWH] = {"images_per_kwh", "images/kWh", false, 4},
     [RANK] = {"rank", "rank", true, 0},
@@ -133,6 +155,39 @@ static void write_rank(const suite_split *split, char out[CELL])
         snprintf(out, CELL, "%d..%d", split->rank.low, split->rank.high);
 }
 
+/* Few of them keep two digits: none is shown as 0. */
+static void write_count(double count, char out[CELL])
+{
+    snprintf(out, CELL, count < 10 ? "%.2g" : "%.0f", count);
+}
+
+static void write_fleet(const suite_fleet *fleet, char machines[CELL], char headroom[CELL], char fewer[CELL])
+{
+    if (!fleet->machines) return;
+    if (fleet->least && fleet->most && fleet->least != fleet->most)
+        snprintf(machines, CELL, "%d (%d..%d)", fleet->machines, fleet->least, fleet->most);
+    else
+        snprintf(machines, CELL, "%d%s", fleet->machines, fleet->least && !fleet->most ? " or more" : "");
+    snprintf(headroom, CELL, "%.0f %%", 100 * fleet->headroom);
+    if (isinf(fleet->fewer_s))
+        snprintf(fewer, CELL, "overload");
+    else
+        snprintf(fewer, CELL, "%.3g", fleet->fewer_s);
+}
+
+static void write_owned(const suite_owned *owned, char hour[CELL], char per_1000[CELL], char even[CELL])
+{
+    if (!owned->there) return;
+    snprintf(hour, CELL, "%.3g", owned->busy.total);
+    snprintf(per_1000, CELL, "%.3g", owned->per_1000.value);
+    if (!owned->has_rent)
+        snprintf(even, CELL, "no rent");
+    else if (owned->even.kind == SUITE_BREAK_EVEN_AT)
+        snprintf(even, CELL, "above %.0f h a month", owned->even.hours);
+    else
+        snprintf(even, CELL, "%s", owned->even.kind == SUITE_BREAK_EVEN_NEVER ? "never" : "always");
+}
+
 static dit_status add_split(suite_table *table, const suite_procure_request *request, const suite_split *split)
 {
     char text[COLUMNS][CELL] = {{0}};
@@ -150,28 +205,30 @@ static dit_status add_split(suite_table *table, const suite_procure_request *req
     if (split->base) snprintf(text[BASE], CELL, "%.3g", split->base_s);
     range_text(service->low, service->high, text[TRUTH]);
     write_verdict(split, text[VERDICT]);
-    snprintf(text[IMAGES], CELL, "%.0f", split->images_per_hour.value);
+    write_count(split->images_per_hour.value, text[IMAGES]);
+    write_fleet(&split->fleet, text[FLEET], text[HEADROOM], text[FEWER]);
+    write_owned(&split->owned, text[OWN_HOUR], text[OWN_1000], text[EVEN]);
+    if (split->rated_w > 0) snprintf(text[SUPPLIED], CELL, "%d", split->supplied);
     if (request->scenario == SUITE_SCENARIO_SERVER) snprintf(text[P50], CELL, "%.3g", split->load.run.p50);
     if (request->scenario == SUITE_SCENARIO_SERVER) snprintf(text[P99], CELL, "%.3g", split->load.run.p99);
     write_price(split, text[PER_HOUR]);
     if (split->per_1000.value > 0) snprintf(text[PER_1000], CELL, "%.3g", split->per_1000.value);
     range_text(split->per_1000.least, split->per_1000.most, text[COSTS]);
     if (split->has_power) snprintf(text[WATTS], CELL, "%.0f", split->power.server.w);
-    if (split->has_power) snprintf(text[KWH], CELL, "%.0f", split->images_per_kwh);
+    if (split->has_power) write_count(split->images_per_kwh, text[KWH]);
     write_rank(split, text[RANK]);
     snprintf(text[MEMORY], CELL, "%.1f", (double)split->chosen->bounds.memory_bytes / GIB);
     if (!service->has_interval) cells[WHY] = service->why;
     return suite_table_add_cells(table, cells, COLUMNS);
 }
 
-/* Of each machine the split that answers: the least within the bound, else the first in order. */
+/* Of each machine the split that answers; of one without a mesh its first. */
 static bool answers(const suite_procured *procured, int index)
 {
-    const suite_split *split = &procured->splits[index];
-    for (int i = 0; i < procured->count; i++)
-        if (procured->splits[i].machine == split->machine && procured->splits[i].least) return split->least;
+    int answer = suite_answer_of(procured, procured->splits[index].machine);
+    if (answer >= 0) return answer == index;
     for (int i = 0; i < index; i++)
-        if (procured->splits[i].machine == split->machine) return false;
+        if (procured->splits[i].machine == procured->splits[index].machine) return false;
     return true;
 }
 
@@ -227,6 +284,88 @@ static void print_base(const suite_procure_request *request, const suite_procure
             best->base->mesh, best->rank.leads ? "" : ", which does not lead: the lead of the others is in tuning");
 }
 
+/* What of two machines is better, how sure that is, and where it turns. */
+static void print_versus(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    static const char *const words[SUITE_PROCURE_GOALS] = {"faster", "cheaper"};
+    const suite_versus *versus = &procured->versus;
+    char names[2][96];
+    if (!request->versus) return;
+    if (!versus->there) {
+        fprintf(out, "\nThe two cannot be compared: one of them has no answer.\n");
+        return;
+    }
+    const suite_split *sides[] = {&procured->splits[versus->a], &procured->splits[versus->b]};
+    const double even[] = {versus->even_a, versus->even_b};
+    for (int i = 0; i < 2; i++)
+        snprintf(names[i], sizeof names[i], "%s@%d", request->machines[sides[i]->machine].priced.machine.name,
+                 sides[i]->devices);
+    fprintf(out, "\n%s against %s:\n", names[0], names[1]);
+    for (int goal = 0; goal < SUITE_PROCURE_GOALS; goal++) {
+        const suite_pair *pair = &versus->pair[goal];
+        if (!versus->judged[goal]) continue;
+        fprintf(out, "  %s is %s with %.0f %%", names[0], words[goal], 100 * pair->p_first);
+        if (procured->licensed) fprintf(out, ": %s", suite_pair_verdict_name(pair->verdict));
+        fprintf(out, "%s.\n", pair->within_gap ? ", nearer than predictions of machines left out ever erred" : "");
+    }
+    for (int i = 0; i < 2; i++)
+        if (even[i] > 0)
+            fprintf(out, "  It turns where %s costs %.4g %s an hour%s.\n", names[i], even[i], request->terms.currency,
+                    sides[i]->price.absence == SUITE_PRICE_THERE ? "" : " (no quote has it)");
+    for (int i = 0; i < 2; i++)
+        fprintf(out, "  What binds %s: %s.\n", names[i],
+                suite_search_binds_name(suite_search_what_binds(sides[i]->chosen)));
+}
+
+static void print_sensitivities(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    if (procured->sensitivity_count == 0) return;
+    fprintf(out, "%s of the first would be:", request->goal == SUITE_PROCURE_COST ? "Cost" : "Time");
+    for (int i = 0; i < procured->sensitivity_count && i < 3; i++)
+        fprintf(out, "%s %+.0f %% with %s", i ? "," : "", 100 * (procured->sensitivities[i].factor - 1),
+                procured->sensitivities[i].what);
+    fprintf(out, " (parts of the machine by lower bounds).\n");
+}
+
+/* Shares of what owning costs, where owning is asked for. */
+static void print_owned(const suite_procure_request *request, const suite_procured *procured, FILE *out)
+{
+    double least = 1, most = 0;
+    if (!request->site) return;
+    for (int i = 0; i < procured->count; i++) {
+        const suite_owned *owned = &procured->splits[i].owned;
+        if (!owned->there) continue;
+        least = fmin(least, suite_own_running_share(&owned->busy));
+        most = fmax(most, suite_own_running_share(&owned->busy));
+    }
+    if (most <= 0) return;
+    fprintf(out,
+            "Owning by site \"%s\" (`ditbench prices --own %s` tells every assumption): upkeep and energy are %.0f to "
+            "%.0f %% of the cost%s.\n",
+            request->site->name, request->site->name, 100 * least, 100 * most,
+            most < 0.2 ? ", so a better PUE changes no order" : "");
+    for (int i = 0; i < procured->count && request->hours_a_day > 0; i++) {
+        const suite_split *split = &procured->splits[i];
+        if (!split->owned.there || !split->owned.has_rent || !answers(procured, i)) continue;
+        fprintf(out, "  %s@%d, %g h a day (%.0f h a month): owned %.4g, rented %.4g a month.\n",
+                request->machines[split->machine].priced.machine.name, split->devices, request->hours_a_day,
+                split->owned.month_own_h, split->owned.month_own, split->owned.month_rent);
+    }
+}
+
+/* Which answers leave out what replicas do to each other. */
+static void print_shared(const suite_procure_request *request, const suite_procured *procured, bool all, FILE *out)
+{
+    int told = 0;
+    for (int i = 0; i < procured->count; i++) {
+        const suite_split *split = &procured->splits[i];
+        if (!split->share_links || (!all && !answers(procured, i))) continue;
+        fprintf(out, "%s%s@%d", told++ ? ", " : "Replicas that share links disturb each other, which is not counted: ",
+                request->machines[split->machine].priced.machine.name, split->devices);
+    }
+    if (told) fprintf(out, ".\n");
+}
+
 static void print_classes(const suite_procured *procured, FILE *out)
 {
     const suite_error_sample *told[16];
@@ -269,6 +408,10 @@ dit_status procure_print(const suite_procure_request *request, const suite_procu
     DIT_TRY(print_table(request, procured, all, out, width));
     print_leaders(request, procured, out);
     print_base(request, procured, out);
+    print_versus(request, procured, out);
+    print_sensitivities(request, procured, out);
+    print_owned(request, procured, out);
+    print_shared(request, procured, all, out);
     print_classes(procured, out);
     print_checks(procured, out);
     fprintf(out,

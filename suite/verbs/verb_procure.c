@@ -1,13 +1,18 @@
 /* ditbench procure: which machine to buy or rent, by time, money and watts, with intervals that were checked. */
 #include "base/words.h"
+#include "reports/procurement/procurement.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/terminal.h"
+#include "suite/launch/command.h"
+#include "suite/paths.h"
+#include "suite/platform/profile.h"
 #include "suite/procure/answer.h"
 #include "suite/procure/procure.h"
 #include "suite/verbs/price_options.h"
 #include "suite/verbs/procure_print.h"
 #include "suite/verbs/search_options.h"
 #include "suite/verbs/verbs.h"
+#include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,30 +29,39 @@ static const char purpose[] =
     "the latency within --slo). Goals: speed, cost. In scenario single a machine meets or misses --slo where its "
     "whole\n"
     "interval is on one side; else it is likely or unlikely, with the share of held-out errors that leave it within.\n"
+    "With --rate scenario server says how many machines serve it, --spares of them down; with --own what owning costs\n"
+    "beside renting; with --power-limit how many the supply suffices for; --versus A,B compares two machines.\n"
+    "--output DIR writes procure.json, figures and a page.\n"
     "Exit: 0 answered; 2 a wrong question; 4 without a simulator; 5 the predictions' own checks do not allow verdicts.";
 static const char examples[] =
     "ditbench procure --model flux.1-dev --slo 5s\n"
     "ditbench procure flux.1-dev --slo 5s --goal cost --old-prices --doubtful\n"
     "ditbench procure flux.1-dev --scenario offline --machines 8xh100-sxm,8xl40\n"
     "ditbench procure flux.1-dev --scenario server --slo p95=8s --machines 8xh100-sxm@8\n"
+    "ditbench procure flux.1-dev --scenario server --slo p95=10s --rate 5000/h --spares 1 --goal cost\n"
+    "ditbench procure flux.1-dev --scenario offline --own default --hours 10 --goal cost --output results/local/own\n"
+    "ditbench procure flux.1-dev --versus 8xh100-sxm@8,8xb200-sxm@4 --power-limit 40kW\n"
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
-enum { SERVE_SEED = 7, OWN_OPTIONS = 11, MOST_DEVICES = 8 };
+enum { SERVE_SEED = 7, MOST_DEVICES = 8 };
 
 typedef struct {
     suite_cli cli;
     suite_procure_request request;
     search_options given;
     price_options prices;
-    const char *machines, *scenario, *goal, *slo, *arrivals, *base, *held_out;
-    double level;
+    const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *output;
+    int64_t spares;
+    double level, hours;
     bool all, extrapolate;
     suite_price_book book;
     suite_power_table power;
     suite_forecaster forecaster;
+    suite_site site;
     suite_procure_machine *list;
     suite_procured answer;
+    char *command; /* owned */
 } procure_call;
 
 /* ---- machines ------------------------------------------------------------------------------------------------------ */
@@ -61,11 +75,11 @@ static dit_status add_named(procure_call *call, const char *word)
     return DIT_OK;
 }
 
-static dit_status take_named(procure_call *call)
+static dit_status take_named(procure_call *call, const char *list)
 {
-    const char *rest = call->machines;
+    const char *rest = list;
     char word[96];
-    call->list = calloc(strlen(call->machines) / 2 + 2, sizeof *call->list);
+    call->list = calloc(strlen(list) / 2 + 2, sizeof *call->list);
     if (!call->list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
     while (dit_words_next(&rest, word, sizeof word)) DIT_TRY(add_named(call, word));
     return call->request.machine_count ? DIT_OK : DIT_FAIL(DIT_ERR_USAGE, "--machines names none");
@@ -93,7 +107,50 @@ static dit_status take_all(procure_call *call)
     return st;
 }
 
+/* Two machines, and no others. */
+static dit_status take_two(procure_call *call)
+{
+    if (call->machines)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--versus and --machines both name machines"), "leave one out");
+    DIT_TRY(take_named(call, call->versus));
+    call->request.versus = true;
+    if (call->request.machine_count == 2) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--versus compares two machines, not %d", call->request.machine_count),
+        "as in --versus 8xh100-sxm@8,8xl40@8");
+}
+
 /* ---- the question -------------------------------------------------------------------------------------------------- */
+
+static dit_status check_bound(const procure_call *call)
+{
+    const suite_procure_request *request = &call->request;
+    if (!call->slo && request->scenario == SUITE_SCENARIO_SERVER)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario server needs a bound: at which latency is it full?"),
+                              "as in --slo p95=8s");
+    if (call->slo && request->scenario == SUITE_SCENARIO_OFFLINE)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--slo bounds a request, and offline requests wait for each other"),
+            "leave --slo out, or ask for --scenario single");
+    if (call->rate && request->scenario != SUITE_SCENARIO_SERVER)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--rate asks for machines that serve requests as they arrive"),
+                              "add --scenario server and --slo");
+    if (call->spares && !call->rate)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--spares adds machines to those that serve a rate"),
+                              "add --rate 1000/h");
+    if (call->hours > 0 && !call->own)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--hours tells owning from renting"), "add --own default");
+    return DIT_OK;
+}
+
+static dit_status check_numbers(const procure_call *call)
+{
+    if (!(call->level >= 0.5 && call->level <= 0.99))
+        return DIT_FAIL(DIT_ERR_USAGE, "--level %g is outside 0.5 to 0.99", call->level);
+    if (!(call->hours >= 0 && call->hours <= 24))
+        return DIT_FAIL(DIT_ERR_USAGE, "--hours %g is outside 0 to 24 a day", call->hours);
+    return DIT_OK;
+}
 
 static dit_status read_words(procure_call *call)
 {
@@ -104,17 +161,31 @@ static dit_status read_words(procure_call *call)
     if (goal < 0) return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_procure_goal_names());
     request->scenario = (suite_scenario)scenario;
     request->goal = (suite_procure_goal)goal;
+    DIT_TRY(check_bound(call));
+    DIT_TRY(check_numbers(call));
     if (call->slo) DIT_TRY(suite_slo_read(call->slo, &request->slo));
-    if (!call->slo && request->scenario == SUITE_SCENARIO_SERVER)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario server needs a bound: at which latency is it full?"),
-                              "as in --slo p95=8s");
+    if (call->rate) DIT_TRY(suite_rate_read(call->rate, &request->rate));
+    if (call->supply) DIT_TRY(suite_watts_read(call->supply, &request->supply_w));
+    if (request->search.num_images > 1) request->rate /= (double)request->search.num_images; /* of requests */
+    request->spares = (int)call->spares;
+    request->hours_a_day = call->hours;
     request->arrivals.seed = SERVE_SEED;
-    DIT_TRY(suite_arrivals_parse(call->arrivals, &request->arrivals));
-    if (call->slo && request->scenario == SUITE_SCENARIO_OFFLINE)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_USAGE, "--slo bounds a request, and offline requests wait for each other"),
-            "leave --slo out, or ask for --scenario single");
+    return suite_arrivals_parse(call->arrivals, &request->arrivals);
+}
+
+static dit_status read_base(procure_call *call)
+{
+    suite_profile profile;
+    if (strcmp(call->base, "none") == 0) return DIT_OK;
+    DIT_TRY(suite_profile_load(call->base, &profile));
+    call->request.base = call->base;
     return DIT_OK;
+}
+
+static dit_status take_machines(procure_call *call)
+{
+    if (call->versus) return take_two(call);
+    return call->machines ? take_named(call, call->machines) : take_all(call);
 }
 
 static void tell(void *context, int machine, int count, const char *name)
@@ -133,8 +204,10 @@ static dit_status ask(procure_call *call)
     DIT_TRY(price_options_book(&call->prices, &call->book));
     DIT_TRY(suite_power_load(&call->power));
     DIT_TRY(suite_forecaster_open(call->held_out, call->level, call->extrapolate, &call->forecaster));
-    DIT_TRY(call->machines ? take_named(call) : take_all(call));
-    request->base = strcmp(call->base, "none") == 0 ? NULL : call->base;
+    DIT_TRY(read_base(call));
+    if (call->own) DIT_TRY(suite_site_load(call->own, &call->site));
+    request->site = call->own ? &call->site : NULL;
+    DIT_TRY(take_machines(call));
     request->machines = call->list;
     request->book = &call->book;
     request->power = &call->power;
@@ -143,17 +216,52 @@ static dit_status ask(procure_call *call)
     return suite_procure(request, &call->answer);
 }
 
-static int answer(procure_call *call)
+/* The command line as typed, for a shell. */
+static dit_status keep_command(procure_call *call, int argc, char **argv)
 {
-    int code = call->answer.licensed ? DIT_EXIT_OK : DIT_EXIT_UNDECIDED;
-    if (call->cli.json) {
-        dit_json_writer w = {0};
-        cJSON *document = dit_json_new_object(&w);
-        suite_procured_put(&w, document, &call->request, &call->answer);
-        return suite_cli_answer(&w, "procure", document, code);
-    }
-    dit_status st = procure_print(&call->request, &call->answer, call->all, stdout, suite_terminal_width(stdout));
-    return st == DIT_OK ? code : suite_cli_fail(&call->cli, st);
+    suite_command command = {.argc = 0};
+    size_t length;
+    dit_status st = suite_command_word(&command, "ditbench");
+    for (int i = 0; st == DIT_OK && i < argc; i++) st = suite_command_word(&command, "%s", argv[i]);
+    FILE *text = st == DIT_OK ? open_memstream(&call->command, &length) : NULL;
+    if (st == DIT_OK && !text) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the command line");
+    if (text) suite_command_print(&command, text), fclose(text);
+    suite_command_release(&command);
+    call->request.command = call->command;
+    return st;
+}
+
+static dit_status document_of(procure_call *call, cJSON **out)
+{
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    suite_procured_put(&w, document, &call->request, &call->answer);
+    return dit_json_finish(&w, document, out);
+}
+
+/* procure.json first: whoever has no gnuplot keeps the answer. */
+static dit_status write_files(const procure_call *call, const cJSON *document)
+{
+    char path[SUITE_PATH];
+    int drawn;
+    const report_procurement_options options = {.folder = call->output, .program = DITBENCH_VERSION};
+    DIT_TRY(suite_path_make(call->output));
+    DIT_TRY(suite_path(path, "%s/procure.json", call->output));
+    DIT_TRY(dit_json_write_file(document, path, false));
+    DIT_TRY(report_procurement_write(document, &options, &drawn));
+    if (!call->cli.quiet) fprintf(stderr, "%s/procure.html: the page, with %d figures\n", call->output, drawn);
+    return DIT_OK;
+}
+
+static dit_status answer(procure_call *call)
+{
+    cJSON *document;
+    DIT_TRY(document_of(call, &document));
+    dit_status st = call->output ? write_files(call, document) : DIT_OK;
+    if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("procure", document);
+    cJSON_Delete(document);
+    if (st != DIT_OK || call->cli.json) return st;
+    return procure_print(&call->request, &call->answer, call->all, stdout, suite_terminal_width(stdout));
 }
 
 static void release(procure_call *call)
@@ -162,9 +270,11 @@ static void release(procure_call *call)
     suite_forecaster_release(&call->forecaster);
     suite_power_release(&call->power);
     suite_price_book_release(&call->book);
+    suite_site_release(&call->site);
     suite_calibration_release(&call->given.fitted);
     suite_cli_release(&call->cli);
     free(call->list);
+    free(call->command);
 }
 
 int suite_verb_procure(int argc, char **argv)
@@ -172,17 +282,26 @@ int suite_verb_procure(int argc, char **argv)
     procure_call call = {
         .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9};
     suite_search_request *search = &call.request.search;
-    suite_option options[SEARCH_OPTIONS + PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
     const suite_option own[] = {
         {"machines", 0, SUITE_OPTION_STRING, "LIST",
          "platforms, also 8xl40@4 for four devices (default: all of one node)", &call.machines, 0, 0},
+        {"versus", 0, SUITE_OPTION_STRING, "A,B", "compare two machines, in words", &call.versus, 0, 0},
         {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single, offline or server (default: single)", &call.scenario, 0,
          0},
         {"goal", 'g', SUITE_OPTION_STRING, "WORD", "speed or cost (default: speed)", &call.goal, 0, 0},
         {"slo", 0, SUITE_OPTION_STRING, "TIME",
          "bound of a request's time: 5s, p99=8s, or 3x for three times one device", &call.slo, 0, 0},
+        {"rate", 0, SUITE_OPTION_STRING, "N/h", "of scenario server: pictures that must be served, 1000/h or 2/s",
+         &call.rate, 0, 0},
+        {"spares", 0, SUITE_OPTION_INT, "N", "with --rate: hold the bound with so many machines down", &call.spares, 0,
+         1000},
         {"arrivals", 0, SUITE_OPTION_STRING, "LAW",
          "of scenario server: poisson, regular or gamma:CV (default: poisson)", &call.arrivals, 0, 0},
+        {"own", 0, SUITE_OPTION_STRING, "SITE",
+         "what owning costs: a name of workloads/sites, or a file; goal cost ranks by it", &call.own, 0, 0},
+        {"hours", 0, SUITE_OPTION_NUMBER, "N", "with --own: hours a day that a machine works", &call.hours, 0, 0},
+        {"power-limit", 0, SUITE_OPTION_STRING, "WATTS", "power that there is, 40kW: how many machines it supplies",
+         &call.supply, 0, 0},
         {"base", 0, SUITE_OPTION_STRING, "NAME",
          "software without tuning, shown beside, or \"none\" (default: pytorch-eager-2025)", &call.base, 0, 0},
         {"level", 0, SUITE_OPTION_NUMBER, "SHARE", "of intervals (0.9)", &call.level, 0, 0},
@@ -191,7 +310,9 @@ int suite_verb_procure(int argc, char **argv)
         {"held-out", 0, SUITE_OPTION_STRING, "FILE",
          "errors of predictions (default: holdout.json beside the fitted values)", &call.held_out, 0, 0},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "every number of devices, not the one that answers", &call.all, 0, 0},
+        {"output", 'o', SUITE_OPTION_STRING, "DIR", "write procure.json, figures and a page there", &call.output, 0, 0},
     };
+    suite_option options[SEARCH_OPTIONS + PRICE_OPTIONS + sizeof own / sizeof *own + 1] = {{0}};
     search_options_fill(&call.given, search, options);
     price_options_fill(&call.prices, options + SEARCH_OPTIONS);
     memcpy(options + SEARCH_OPTIONS + PRICE_OPTIONS, own, sizeof own);
@@ -199,8 +320,10 @@ int suite_verb_procure(int argc, char **argv)
     const suite_cli_spec spec = {"procure", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    dit_status st = ask(&call);
-    code = st == DIT_OK ? answer(&call) : suite_cli_fail(&call.cli, st);
+    dit_status st = keep_command(&call, argc, argv);
+    if (st == DIT_OK) st = ask(&call);
+    if (st == DIT_OK) st = answer(&call);
+    code = st != DIT_OK ? suite_cli_fail(&call.cli, st) : call.answer.licensed ? DIT_EXIT_OK : DIT_EXIT_UNDECIDED;
     release(&call);
     return code;
 }
