@@ -51,6 +51,20 @@ dit_status suite_path_remove(const char *path)
     return DIT_OK;
 }
 
+bool suite_path_program(const char *name, char out[SUITE_PATH])
+{
+    const char *path = getenv("PATH");
+    char *folders = strdup(path ? path : ""), *rest = folders, *folder;
+    bool found = false;
+    while (folders && !found && (folder = strtok_r(rest, ":", &rest))) {
+        int length = snprintf(out, SUITE_PATH, "%s/%s", folder, name);
+        found = length < SUITE_PATH && access(out, X_OK) == 0;
+    }
+    free(folders);
+    if (!found) out[0] = '\0';
+    return found;
+}
+
 /* ---- where things are -------------------------------------------------------------------------------------------- */
 
 dit_status suite_session_root(char out[SUITE_PATH])

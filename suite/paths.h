@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
 enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
 
 /* Prints a path into a buffer, as printf. Errors: DIT_ERR_IO when it does not fit. */
@@ -13,6 +15,9 @@ dit_status suite_path_make(const char *folder);
 /* Removes a path with all in it, as rm -rf, and never follows a link. A path that does not exist is fine. Errors:
  * DIT_ERR_IO. */
 dit_status suite_path_remove(const char *path);
+
+/* Finds a program in $PATH, as a shell does. Returns false, with out "" and no error, when no folder has it. */
+bool suite_path_program(const char *name, char out[SUITE_PATH]);
 
 /* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
  * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */

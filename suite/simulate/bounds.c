@@ -41,7 +41,7 @@ static dit_status read_entry(const dit_json *doc, const cJSON *entry, int index,
         return DIT_OK;
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        DIT_TRY(dit_json_optional_number(doc, entry, at, numbers[i].key, 0, 1e18, numbers[i].to));
+        DIT_TRY(dit_json_require_number(doc, entry, at, numbers[i].key, 0, 1e18, numbers[i].to));
     DIT_TRY(dit_json_require_string(doc, entry, at, "bound", &largest));
     DIT_TRY(dit_json_require_int(doc, entry, at, "memory_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
     snprintf(out->largest, sizeof out->largest, "%s", largest);

@@ -120,16 +120,11 @@ static dit_status add_told(digest *d, const char *folder)
 /* SimGrid is told apart by its launcher: which file, how large, how old. */
 static void add_launcher(digest *d)
 {
-    const char *path = getenv("PATH");
-    char *folders = strdup(path ? path : ""), *rest = folders, *folder, file[SUITE_PATH], text[128];
+    char file[SUITE_PATH], text[128];
     struct stat found;
-    while (folders && (folder = strtok_r(rest, ":", &rest))) {
-        if (suite_path(file, "%s/smpirun", folder) != DIT_OK || stat(file, &found) != 0) continue;
-        snprintf(text, sizeof text, "%lld %lld", (long long)found.st_size, (long long)found.st_mtime);
-        add_text(d, text);
-        break;
-    }
-    free(folders);
+    if (!suite_path_program("smpirun", file) || stat(file, &found) != 0) return;
+    snprintf(text, sizeof text, "%lld %lld", (long long)found.st_size, (long long)found.st_mtime);
+    add_text(d, text);
 }
 
 static dit_status add_programs(digest *d, const suite_simulate_params *params)
@@ -207,19 +202,14 @@ static dit_status read_shape(const dit_json *doc, shape *out)
 {
     static const char *const keys[] = {"schema",          "key",      "steps",      "seconds",      "step_s",
                                        "steps_simulated", "decode_s", "sent_bytes", "memory_bytes", NULL};
-    const struct {
-        const char *key;
-        double *to;
-    } numbers[] = {{"seconds", &out->is.seconds}, {"step_s", &out->is.step_s}, {"decode_s", &out->is.decode_seconds}};
+    const double longest = 1e18;
     const int64_t most = INT64_C(1) << 53;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_schema(doc, "ditbench.shape/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "key", &out->key));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        *numbers[i].to = -1;
-        DIT_TRY(dit_json_optional_number(doc, doc->root, "", numbers[i].key, 0, 1e18, numbers[i].to));
-        if (*numbers[i].to < 0) return dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "no %s", numbers[i].key);
-    }
+    DIT_TRY(dit_json_require_number(doc, doc->root, "", "seconds", 0, longest, &out->is.seconds));
+    DIT_TRY(dit_json_require_number(doc, doc->root, "", "step_s", 0, longest, &out->is.step_s));
+    DIT_TRY(dit_json_require_number(doc, doc->root, "", "decode_s", 0, longest, &out->is.decode_seconds));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "steps", 1, 100000, &out->of_steps));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "steps_simulated", 1, 100000, &out->is.steps));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "sent_bytes", 0, most, &out->is.sent_bytes));
@@ -244,15 +234,16 @@ static bool read_file(const char *path, const char *key, int64_t steps, suite_si
     bool found = dit_json_read_file(path, &doc) == DIT_OK && read_shape(&doc, &kept) == DIT_OK &&
                  strcmp(kept.key, key) == 0 && stretch(&kept, steps, out);
     dit_json_release(&doc);
-    dit_error_clear();
     return found;
 }
 
 bool suite_shape_cache_find(const suite_shape_cache *cache, const cJSON *document, int world_size, suite_simulated *out)
 {
     char key[DIT_HASH_HEX], path[SUITE_PATH];
-    if (suite_shape_cache_key(cache, document, world_size, key) != DIT_OK) return false;
-    return path_of(cache, key, path) == DIT_OK && read_file(path, key, steps_of(document), out);
+    bool found = suite_shape_cache_key(cache, document, world_size, key) == DIT_OK &&
+                 path_of(cache, key, path) == DIT_OK && read_file(path, key, steps_of(document), out);
+    if (!found) dit_error_clear(); /* it is simulated then */
+    return found;
 }
 
 dit_status suite_shape_cache_keep(const suite_shape_cache *cache, const cJSON *document, int world_size,

@@ -25,20 +25,10 @@ dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH])
     return suite_path(out, "%s-sim", plain);
 }
 
-static bool is_in_path(const char *program)
-{
-    char path[SUITE_PATH], *folders = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = folders, *folder;
-    bool found = false;
-    while (folders && !found && (folder = strtok_r(rest, ":", &rest)))
-        found = suite_path(path, "%s/%s", folder, program) == DIT_OK && access(path, X_OK) == 0;
-    free(folders);
-    return found;
-}
-
 dit_status suite_simulate_check(const suite_simulate_params *params)
 {
-    char engine[SUITE_PATH];
-    if (!is_in_path("smpirun"))
+    char engine[SUITE_PATH], launcher[SUITE_PATH];
+    if (!suite_path_program("smpirun", launcher))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_ENVIRONMENT, "SimGrid's smpirun is not installed, so nothing can be simulated"),
             "apt-get install libsimgrid-dev, then make");

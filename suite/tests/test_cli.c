@@ -156,6 +156,35 @@ static void paths_are_made_and_removed(void **state)
     assert_int_equal(suite_path_make("/dev/null/x"), DIT_ERR_IO);
 }
 
+/* Folders that are too long, not there, or have the name without the right to run it are passed over. */
+static void a_program_is_found_in_the_path(void **state)
+{
+    char folder[TEST_FOLDER], file[TEST_FOLDER + 16], found[SUITE_PATH], search[3 * SUITE_PATH], kept[SUITE_PATH];
+    char long_folder[SUITE_PATH + 2];
+    (void)state;
+    snprintf(kept, sizeof kept, "%s", getenv("PATH"));
+    memset(long_folder, 'x', sizeof long_folder - 1);
+    long_folder[sizeof long_folder - 1] = '\0';
+    assert_int_equal(test_folder_make(folder), 0);
+    snprintf(file, sizeof file, "%s/smpirun", folder);
+    FILE *program = fopen(file, "w");
+    assert_non_null(program);
+    assert_int_equal(fclose(program), 0);
+    snprintf(search, sizeof search, "/%s:/nonexistent:%s", long_folder, folder);
+    assert_int_equal(setenv("PATH", search, 1), 0);
+    dit_error_clear();
+    assert_int_equal(chmod(file, 0644), 0);
+    assert_false(suite_path_program("smpirun", found));
+    assert_int_equal(chmod(file, 0755), 0);
+    assert_true(suite_path_program("smpirun", found));
+    assert_string_equal(found, file);
+    assert_false(suite_path_program("smprun", found));
+    assert_string_equal(found, "");
+    assert_int_equal(dit_error_last()->status, DIT_OK);
+    assert_int_equal(setenv("PATH", kept, 1), 0);
+    assert_ok(suite_path_remove(folder));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +197,7 @@ int main(void)
         cmocka_unit_test(outside_text_becomes_clean_utf8),
         cmocka_unit_test(a_tail_is_whole_lines),
         cmocka_unit_test(paths_are_made_and_removed),
+        cmocka_unit_test(a_program_is_found_in_the_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,19 @@ static void steps_that_did_not_repeat_tell_nothing(void **state)
     assert_ok(suite_path_remove(cache.folder));
 }
 
+/* A search asks of every mesh: what is not found leaves no error behind that somebody else would report. */
+static void what_cannot_be_looked_up_is_missing_without_an_error(void **state)
+{
+    suite_shape_cache cache = {{0}, {0}};
+    suite_simulated found;
+    (void)state;
+    memset(cache.folder, 'x', sizeof cache.folder - 1);
+    snprintf(cache.ground, sizeof cache.ground, "0123456789abcdef0123456789abcdef");
+    dit_error_clear();
+    assert_false(knows(&cache, 20, 512, 2, &found));
+    assert_int_equal(dit_error_last()->status, DIT_OK);
+}
+
 static void write_text(const char *path, const char *text, size_t bytes)
 {
     FILE *file = fopen(path, "w");
@@ -250,6 +263,7 @@ int main(void)
         cmocka_unit_test(what_was_simulated_is_known),
         cmocka_unit_test(what_was_simulated_with_other_fitted_links_is_not_known),
         cmocka_unit_test(steps_that_did_not_repeat_tell_nothing),
+        cmocka_unit_test(what_cannot_be_looked_up_is_missing_without_an_error),
         cmocka_unit_test(a_damaged_file_is_missing),
         cmocka_unit_test(writers_do_not_disturb_each_other),
     };

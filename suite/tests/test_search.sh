@@ -98,6 +98,10 @@ done
 search swapped "${small[@]}" --steps 8
 [ ${#bounds[@]} -gt 0 ] && [ "$(bounds_of swapped)" = "$(bounds_of first)" ]
 report $? "bounds are kept, and those of other cases are not taken for them"
+sed -i 's/"seconds":[^,]*,//' "${bounds[@]}"
+search damaged "${small[@]}" --steps 8
+[ "$(bounds_of damaged)" = "$(bounds_of first)" ] && grep -q '"seconds":' "${bounds[0]}"
+report $? "bounds without a number are computed again"
 search other "${small[@]}" --steps 8 --profile torch-compile --calibration none
 [ "$(count other kept)" -eq 0 ]
 report $? "other software and no fitted values are another simulation"
