@@ -10,39 +10,51 @@ static bool runs_beside(const suite_search *search, const suite_search_candidate
     return fits && alike;
 }
 
-/* The least of `bounds` a request and replica. */
-static int find_lowest(const suite_search *search, const suite_bounds *bounds)
+/* Those that can, and their bounds on some machine. */
+typedef struct {
+    int *which; /* [count] candidates */
+    suite_bounds *bounds;
+    int count;
+} rivals;
+
+/* The place of the one with the least bound a request and replica; -1: none has a bound. */
+static int find_lowest(const suite_search *search, const rivals *all)
 {
     int lowest = -1;
-    for (int i = 0; i < search->count; i++) {
-        if (!runs_beside(search, &search->candidates[i]) || bounds[i].status != DIT_OK) continue;
-        if (lowest < 0 || bounds[i].seconds * search->candidates[lowest].replicas <
-                              bounds[lowest].seconds * search->candidates[i].replicas)
+    for (int i = 0; i < all->count; i++) {
+        const suite_search_candidate *candidates = search->candidates;
+        if (all->bounds[i].status != DIT_OK) continue;
+        if (lowest < 0 || all->bounds[i].seconds * candidates[all->which[lowest]].replicas <
+                              all->bounds[lowest].seconds * candidates[all->which[i]].replicas)
             lowest = i;
     }
     return lowest;
 }
 
-static dit_status find_change(suite_search *search, suite_search_part part, int before, suite_bounds *bounds)
+static dit_status find_change(suite_search *search, suite_search_part part, int before, rivals *all)
 {
     suite_simulate_params params = suite_search_params(search);
     double *const faster[SUITE_CHANGE_COUNT] = {&params.faster.host, &params.faster.links, &params.faster.device};
-    suite_search_change *change = &search->changes[part];
     *faster[part] = search->request.what_if;
-    DIT_TRY(suite_search_bounds(search, &params, false, 0, bounds));
-    int first = find_lowest(search, bounds);
-    if (first < 0 || bounds[before].status != DIT_OK) return DIT_OK;
-    *change = (suite_search_change){first, before, bounds[first].seconds, bounds[before].seconds};
+    DIT_TRY(suite_search_bounds(search, &params, NULL, all->which, all->count, all->bounds));
+    int first = find_lowest(search, all);
+    if (first < 0 || all->bounds[before].status != DIT_OK) return DIT_OK;
+    search->changes[part] = (suite_search_change){all->which[first], all->which[before], all->bounds[first].seconds,
+                                                  all->bounds[before].seconds};
     return DIT_OK;
 }
 
-static dit_status find_all(suite_search *search, suite_bounds *bounds)
+static dit_status find_all(suite_search *search, rivals *all)
 {
-    for (int i = 0; i < search->count; i++) bounds[i] = search->candidates[i].bounds;
-    int before = find_lowest(search, bounds);
+    for (int i = 0; i < search->count; i++) {
+        if (!runs_beside(search, &search->candidates[i])) continue;
+        all->which[all->count] = i;
+        all->bounds[all->count++] = search->candidates[i].bounds;
+    }
+    int before = find_lowest(search, all);
     dit_status st = DIT_OK;
     for (int part = 0; before >= 0 && part < SUITE_CHANGE_COUNT && st == DIT_OK; part++)
-        st = find_change(search, (suite_search_part)part, before, bounds);
+        st = find_change(search, (suite_search_part)part, before, all);
     return st;
 }
 
@@ -52,9 +64,11 @@ dit_status suite_search_find_changes(suite_search *search)
         search->changes[part] = (suite_search_change){.first = -1, .before = -1};
     if (!(search->request.what_if > 0) || search->winner < 0 || search->request.goal == SUITE_GOAL_MEMORY)
         return DIT_OK;
-    suite_bounds *bounds = calloc((size_t)search->count, sizeof *bounds);
-    if (!bounds) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d bounds", search->count);
-    dit_status st = find_all(search, bounds);
-    free(bounds);
+    rivals all = {calloc((size_t)search->count, sizeof *all.which), calloc((size_t)search->count, sizeof *all.bounds),
+                  0};
+    dit_status st = all.which && all.bounds ? find_all(search, &all)
+                                            : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d bounds", search->count);
+    free(all.which);
+    free(all.bounds);
     return st;
 }

@@ -71,28 +71,22 @@ static cJSON *ranks_alone(dit_json_writer *w, const dit_parallel *parallel)
     return list;
 }
 
-dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, bool kept, int first,
-                               suite_bounds *bounds)
+dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params,
+                               const suite_shape_cache *cache, const int *which, int count, suite_bounds *bounds)
 {
     dit_json_writer w = {0};
-    suite_shape_cache cache;
-    int count = search->count - first;
-    const char *profile = suite_search_word(search, "profile");
     if (count < 1) return DIT_OK;
-    if (kept)
-        DIT_TRY(suite_shape_cache_open(params, search->candidates[first].kase->document,
-                                       search->candidates[first].ranks, search->request.platform, profile, &cache));
     suite_simulate_bounded *cases = calloc((size_t)count + 1, sizeof *cases);
     if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d bounds", count);
     for (int i = 0; i < count; i++) {
-        const suite_search_candidate *one = &search->candidates[first + i];
+        const suite_search_candidate *one = &search->candidates[which[i]];
         cases[i] = (suite_simulate_bounded){.document = one->kase->document, .world_size = one->ranks};
         cases[i].blocks = dit_parallel_degree(&one->parallel, DIT_AXIS_PIPEFUSION) > 1;
         if (!one->exact) cases[i].ranks = ranks_alone(&w, &one->parallel);
     }
     if (w.status == DIT_OK)
-        dit_json_put_status(&w, suite_bounds_of(params, cases, count, search->request.platform, profile,
-                                                kept ? &cache : NULL, bounds + first));
+        dit_json_put_status(&w, suite_bounds_of(params, cases, count, search->request.platform,
+                                                suite_search_word(search, "profile"), cache, bounds));
     for (int i = 0; i < count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
     free(cases);
     return w.status;

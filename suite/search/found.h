@@ -106,7 +106,8 @@ typedef struct {
     int size_count;
     suite_workload *uneven; /* one for each mesh whose stages were cut anew */
     int uneven_count;
-    int winner; /* of candidates; -1: none. With goal front that of the most devices */
+    int winner;              /* of candidates; -1: none. With goal front that of the most devices */
+    suite_shape_cache cache; /* where request.fresh does not forbid it, and there are candidates */
     int simulated, kept, by_bound, by_memory, failed; /* how many candidates; simulated: now */
     suite_search_change changes[SUITE_CHANGE_COUNT];  /* with request.what_if */
     double count_s, bounds_s, simulate_s;             /* of this machine's time: expanding, bounds, simulating */
@@ -119,10 +120,10 @@ void suite_search_release(suite_search *search);
 suite_simulate_params suite_search_params(const suite_search *search);
 /* Gives a word of the platform of the search's cases: "profile", "element"; "" without a case. */
 const char *suite_search_word(const suite_search *search, const char *key);
-/* Computes the bounds of candidates `first` and on, bounds[count], with these parameters: of the first rank of every
- * stage, and of a displaced patch with one neighbour and one with two. kept: they may come from the shape cache, and
- * stay there. Errors: those of suite_bounds_of. */
-dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params, bool kept, int first,
-                               suite_bounds *bounds);
+/* Computes the bounds of the candidates which[count], bounds[count] in their order, with these parameters: of the first
+ * rank of every stage, and of a displaced patch with one neighbour and one with two. They may come from `cache`, which
+ * was opened with these parameters, and stay there; NULL: neither. Errors: those of suite_bounds_of. */
+dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params,
+                               const suite_shape_cache *cache, const int *which, int count, suite_bounds *bounds);
 
 #endif

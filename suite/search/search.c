@@ -25,6 +25,19 @@ static double seconds_since(int64_t began_ns)
     return (double)(dit_clock_ns() - began_ns) * 1e-9;
 }
 
+static const suite_shape_cache *cache_of(const suite_search *s)
+{
+    return s->request.fresh ? NULL : &s->cache;
+}
+
+static dit_status open_cache(suite_search *s)
+{
+    const suite_simulate_params params = suite_search_params(s);
+    if (s->request.fresh || !s->count) return DIT_OK;
+    return suite_shape_cache_open(&params, s->candidates[0].kase->document, s->candidates[0].ranks, s->request.platform,
+                                  suite_search_word(s, "profile"), &s->cache);
+}
+
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 /* What a request's seconds, or the memory, are worth to the goal; less is better. */
@@ -62,13 +75,18 @@ static void take_bounds(const suite_search *s, const suite_platform *platform, s
 static dit_status bound_from(suite_search *s, const suite_platform *platform, int first)
 {
     const suite_simulate_params params = suite_search_params(s);
-    suite_bounds *bounds = calloc((size_t)s->count + 1, sizeof *bounds);
-    dit_status st = bounds ? suite_search_bounds(s, &params, !s->request.fresh, first, bounds) : fail_memory();
-    for (int i = first; i < s->count && st == DIT_OK; i++) {
-        s->candidates[i].bounds = bounds[i];
-        take_bounds(s, platform, &s->candidates[i]);
+    const int count = s->count - first;
+    suite_bounds *bounds = calloc((size_t)count + 1, sizeof *bounds);
+    int *which = calloc((size_t)count + 1, sizeof *which);
+    dit_status st = bounds && which ? DIT_OK : fail_memory();
+    for (int i = 0; i < count && st == DIT_OK; i++) which[i] = first + i;
+    if (st == DIT_OK) st = suite_search_bounds(s, &params, cache_of(s), which, count, bounds);
+    for (int i = 0; i < count && st == DIT_OK; i++) {
+        s->candidates[first + i].bounds = bounds[i];
+        take_bounds(s, platform, &s->candidates[first + i]);
     }
     free(bounds);
+    free(which);
     return st;
 }
 
@@ -86,7 +104,6 @@ static dit_status bound_all(suite_search *s, const suite_platform *platform)
 typedef struct {
     suite_search *search;
     suite_simulate_params params;
-    suite_shape_cache cache;
     suite_runner *runners; /* [count of candidates] */
     int *order, order_count;
     int started, done;
@@ -163,7 +180,7 @@ static dit_status take(int job, dit_status st, const void *result, void *context
     if (st == DIT_OK) {
         take_time(race, race->order[job], &told->simulated, false);
         if (!s->request.fresh)
-            DIT_TRY(suite_shape_cache_keep(&race->cache, one->kase->document, one->ranks, &told->simulated));
+            DIT_TRY(suite_shape_cache_keep(&s->cache, one->kase->document, one->ranks, &told->simulated));
     } else {
         race->runners[race->order[job]].out = true;
         exclude(one, st == DIT_ERR_MEMORY ? SUITE_FOUND_MEMORY : SUITE_FOUND_FAILED, dit_status_name(st),
@@ -181,23 +198,19 @@ static int size_index(const suite_search *s, int ranks)
     return 0;
 }
 
-static dit_status enter_race(search_race *race)
+static void enter_race(search_race *race)
 {
     suite_search *s = race->search;
     suite_simulated known;
-    if (!s->request.fresh)
-        DIT_TRY(suite_shape_cache_open(&race->params, s->candidates[0].kase->document, s->candidates[0].ranks,
-                                       s->request.platform, suite_search_word(s, "profile"), &race->cache));
     for (int i = 0; i < s->count; i++) {
         const suite_search_candidate *one = &s->candidates[i];
         bool fits = one->state == SUITE_FOUND_OPEN;
         race->runners[i] = (suite_runner){.bound = one->value_bound, .out = !fits};
         if (s->request.goal == SUITE_GOAL_FRONT) race->runners[i].group = size_index(s, one->ranks);
-        if (fits && !s->request.fresh && suite_shape_cache_find(&race->cache, one->kase->document, one->ranks, &known))
+        if (fits && !s->request.fresh && suite_shape_cache_find(&s->cache, one->kase->document, one->ranks, &known))
             take_time(race, i, &known, true);
     }
     race->order_count = suite_race_order(race->runners, s->count, race->order);
-    return DIT_OK;
 }
 
 static dit_status run_race(search_race *race)
@@ -207,7 +220,7 @@ static dit_status run_race(search_race *race)
     race->runners = calloc((size_t)s->count, sizeof *race->runners);
     race->order = calloc((size_t)s->count, sizeof *race->order);
     if (!race->runners || !race->order) return fail_memory();
-    DIT_TRY(enter_race(race));
+    enter_race(race);
     return suite_jobs_run(&(suite_jobs){.count = race->order_count,
                                         .at_once = s->request.at_once,
                                         .result_bytes = sizeof(race_result),
@@ -371,6 +384,7 @@ static dit_status run(suite_search *s)
     DIT_TRY(look_at_links(s));
     s->count_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();
+    DIT_TRY(open_cache(s));
     DIT_TRY(bound_all(s, &platform));
     s->bounds_s = seconds_since(began_ns);
     began_ns = dit_clock_ns();
