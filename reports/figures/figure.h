@@ -72,6 +72,7 @@ typedef struct {
     X(schedule) \
     X(latency) \
     X(speedup) \
+    X(throughput) \
     X(phases) \
     X(agreement)
 /* clang-format on */
