@@ -1,6 +1,7 @@
 #include "suite/layers/planner.h"
 
 #include "suite/layers/cuts.h"
+#include "suite/layers/polish.h"
 #include "suite/layers/stage_costs.h"
 
 #include <math.h>
@@ -31,18 +32,6 @@ double suite_plan_memory_imbalance(const suite_plan *plan)
     double sum = 0;
     for (int i = 0; i < plan->stages; i++) sum += plan->stage[i].total_bytes;
     return sum > 0 ? suite_plan_fullest_bytes(plan) * plan->stages / sum : 1;
-}
-
-/* Sum of all stages, the slowest again for every further microbatch, and the longest end of a step. */
-static double step_seconds(const suite_plan *plan)
-{
-    double sum = 0, slowest = 0, step = 0;
-    for (int i = 0; i < plan->stages; i++) {
-        sum += plan->stage[i].micro_s;
-        slowest = fmax(slowest, plan->stage[i].micro_s);
-        step = fmax(step, plan->stage[i].step_s);
-    }
-    return sum + (plan->micro_batches - 1) * slowest + step;
 }
 
 /* ---- where stages end -------------------------------------------------------------------------------------------- */
@@ -192,16 +181,6 @@ typedef struct {
     bool has_bound, all_small;
 } plan_search;
 
-static void take_choice(const suite_stage_costs *costs, int stage, int first, int count, const int *choice,
-                        suite_plan *plan)
-{
-    plan->stage[stage] = suite_stage_weigh(costs, stage, first, count, choice);
-    for (int i = 0; i < count; i++) {
-        plan->chosen[first + i] = costs->strategy[choice[i]];
-        plan->parts[first + i] = costs->parts[first + i];
-    }
-}
-
 static double forward_flops(const suite_stage_costs *costs)
 {
     double sum = 0;
@@ -247,16 +226,22 @@ static void take_options(const suite_stage_costs *costs, const stage_options *op
                          plan_search *search)
 {
     suite_plan *one = search->one;
+    int choice[SUITE_PLAN_ELEMENTS];
     for (int stage = 0; stage < costs->stages; stage++) {
-        const suite_stage_plan *plan = &options[stage].plan[picked[stage]];
-        take_choice(costs, stage, plan->first, plan->count, options[stage].choice + picked[stage] * costs->elements,
-                    one);
+        one->stage[stage] = options[stage].plan[picked[stage]];
+        const int *own = options[stage].choice + picked[stage] * costs->elements;
+        memcpy(choice + one->stage[stage].first, own, sizeof *own * (size_t)one->stage[stage].count);
+    }
+    if (costs->stages > 1) suite_plan_polish(costs, one->stage, choice);
+    for (int i = 0; i < costs->elements; i++) {
+        one->chosen[i] = costs->strategy[choice[i]];
+        one->parts[i] = costs->parts[i];
     }
     one->found = true;
     one->stages = costs->stages;
     one->micro_batches = costs->micro_batches;
     one->elements = costs->elements;
-    one->seconds = step_seconds(one);
+    one->seconds = suite_stages_seconds(one->stage, one->stages, one->micro_batches);
     one->flops = 3 * costs->micro_batches * forward_flops(costs);
     if (!search->best->found || one->seconds < search->best->seconds) *search->best = *one;
 }

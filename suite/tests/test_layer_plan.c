@@ -2,6 +2,7 @@
 #include "kernels/cost/read.h"
 #include "suite/layers/cuts.h"
 #include "suite/layers/planner.h"
+#include "suite/layers/polish.h"
 #include "suite/tests/platform_fixture.h"
 #include "suite/tests/workload_fixture.h"
 
@@ -499,6 +500,41 @@ static void a_plan_is_the_best_of_all(void **state)
     suite_cluster_release(&m.cluster);
 }
 
+/* From any choice to one that no single change betters, and never to a slower one or one that does not fit. */
+static void polishing_ends_where_no_change_gains(void **state)
+{
+    static suite_stage_costs costs;
+    shipped_machine m;
+    int choice[12] = {0};
+    suite_layer_question q = small_question("data+shard+tensor+pipeline");
+    (void)state;
+    open_machine("2x8xl40", "l40", &m);
+    q.layers = 10;
+    q.vocabulary = 50000;
+    q.memory_limit_gib = 3;
+    assert_ok(suite_stage_costs_open(&q, &m.machine, 2, 4, &costs));
+    for (int i = 0; i < 12; i++) choice[i] = costs.strategies - 1; /* all tensor: slow, and little memory */
+    suite_stage_plan stages[2] = {suite_stage_weigh(&costs, 0, 0, 6, choice),
+                                  suite_stage_weigh(&costs, 1, 6, 6, choice + 6)};
+    double before = suite_stages_seconds(stages, 2, 4), limit = 3.0 * 1024 * 1024 * 1024;
+    assert_true(stages[0].total_bytes <= limit && stages[1].total_bytes <= limit);
+    suite_plan_polish(&costs, stages, choice);
+    double after = suite_stages_seconds(stages, 2, 4);
+    assert_true(after < 0.9 * before && stages[0].total_bytes <= limit && stages[1].total_bytes <= limit);
+    for (int i = 0; i < 12; i++)
+        for (int s = 0; s < costs.strategies; s++) {
+            int stage = i / 6, old = choice[i];
+            suite_stage_plan changed[2] = {stages[0], stages[1]};
+            choice[i] = s;
+            changed[stage] = suite_stage_weigh(&costs, stage, 6 * stage, 6, choice + 6 * stage);
+            choice[i] = old;
+            if (changed[stage].total_bytes <= limit)
+                assert_true(suite_stages_seconds(changed, 2, 4) >= after * (1 - 1e-8));
+        }
+    suite_stage_costs_release(&costs);
+    suite_cluster_release(&m.cluster);
+}
+
 /* A pipeline with an embedding and a head, whose stages differ. */
 static void balancing_both_is_never_slower(void **state)
 {
@@ -592,6 +628,7 @@ int main(void)
         cmocka_unit_test_setup(a_batch_that_does_not_divide_has_no_strategy, use_shipped),
         cmocka_unit_test_setup(more_ways_and_more_memory_are_never_slower, use_shipped),
         cmocka_unit_test_setup(a_plan_is_the_best_of_all, use_shipped),
+        cmocka_unit_test_setup(polishing_ends_where_no_change_gains, use_shipped),
         cmocka_unit_test_setup(balancing_both_is_never_slower, use_shipped),
         cmocka_unit_test_setup_teardown(a_cell_is_a_question, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(questions_without_an_answer_are_dropped, fixture_setup, fixture_teardown),
