@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "engine/bound/lone_rank.h"
 #include "engine/case/pipeline.h"
+#include "engine/results/record.h"
 #include "engine/sim/account.h"
 #include "engine/sim/serial.h"
 
@@ -120,14 +121,15 @@ static int begin_step(void *context, const dit_runtime *rt, int step)
 }
 
 /* Adds the steps that were left out, each like the newest one that was done. */
-static void add_steps(const own_steps *own, double times, bounds *out)
+static void add_steps(const own_steps *own, bounds *out)
 {
+    const double times = own->left_out;
     const moment *now = &own->at[0], *before = &own->at[1];
     out->chain_s += times * (now->now_s - before->now_s);
     out->device_s += times * (now->device_busy_s - before->device_busy_s);
     out->host_s += times * (now->host_busy_s - before->host_busy_s);
     out->floor_s += times * (now->flops - before->flops) / dit_sim_get_device(own->sim)->peak_flops_per_s;
-    dit_lone_rank_repeat(own->lone, (int)times);
+    dit_lone_rank_repeat(own->lone, own->left_out);
 }
 
 static dit_status run_steps(const dit_json *doc, own_steps *own, dit_pipeline *p, bounds *out)
@@ -142,30 +144,23 @@ static dit_status run_steps(const dit_json *doc, own_steps *own, dit_pipeline *p
     DIT_TRY(dit_pipeline_run(p, NULL, &elapsed_ns));
     moment ended = moment_of(own->sim, &p->rt);
     out->chain_s = p->elapsed_s;
-    out->blocks = p->rt.facts.layers < MOST_BLOCKS ? p->rt.facts.layers : 0;
+    out->blocks = p->rt.facts.layers <= MOST_BLOCKS ? p->rt.facts.layers : 0;
     out->device_s = ended.device_busy_s - began.device_busy_s;
     out->host_s = ended.host_busy_s - began.host_busy_s;
     out->floor_s = ended.flops / dit_sim_get_device(own->sim)->peak_flops_per_s;
-    add_steps(own, own->left_out, out);
+    add_steps(own, out);
     bool alike = !dit_parallel_is_displaced(&p->rt.parallel) && own->lone->size <= WIRE_RANKS;
     return alike ? dit_lone_rank_wire(own->lone, &out->wire_s) : DIT_OK;
 }
 
 /* ---- one rank of a case ------------------------------------------------------------------------------------------ */
 
-static int64_t in_elements(const dit_sim *sim, int64_t fp32_bytes)
-{
-    return fp32_bytes / (int64_t)sizeof(float) * dit_sim_element_bytes(sim);
-}
-
 /* As a simulation's record has it. */
 static int64_t memory_of(const dit_sim *sim, const dit_pipeline *p, int rank, const dit_sim_serial *serial)
 {
-    int64_t beside = in_elements(sim, serial->text_encoder_bytes + serial->vae_bytes);
-    int64_t peak = in_elements(sim, p->rt.ledger.total_peak) + beside;
-    int64_t decode =
-        in_elements(sim, p->rt.ledger.peak[DIT_MEMORY_WEIGHTS]) + beside + in_elements(sim, serial->vae_peak_bytes);
-    return rank == 0 && decode > peak ? decode : peak;
+    const dit_memory_ledger *ledger = &p->rt.ledger;
+    return dit_sim_serial_peak(sim, serial, rank, dit_sim_in_elements(sim, ledger->peak[DIT_MEMORY_WEIGHTS]),
+                               dit_sim_in_elements(sim, ledger->total_peak));
 }
 
 static dit_status run_alone(const dit_json *doc, const dit_case *kase, own_steps *own, bounds *out)
@@ -256,16 +251,6 @@ static void write_bounds(dit_json_writer *w, const bounds *found, bool blocks, c
     for (int64_t i = 0; list && i < found->blocks; i++) dit_json_put_number(w, list, NULL, found->block_s[i]);
 }
 
-static void write_problem(dit_json_writer *w, dit_status problem, cJSON *out)
-{
-    cJSON *error = dit_json_put_object(w, out, "error");
-    char message[512];
-    snprintf(message, sizeof message, "%s", dit_error_last()->message);
-    dit_json_put_string(w, error, "code", dit_status_name(problem));
-    dit_json_put_string(w, error, "message", message);
-    dit_error_clear();
-}
-
 static dit_status bound_ranks(const dit_json *doc, const cJSON *kase, const cJSON *ranks, bounds *all)
 {
     bounds found;
@@ -282,7 +267,7 @@ static dit_status bound_ranks(const dit_json *doc, const cJSON *kase, const cJSO
 
 static dit_status bound_entry(const dit_json *doc, const cJSON *entry, const char *at, bounds *out)
 {
-    static const char *const keys[] = {"name", "case", "ranks", "blocks", NULL};
+    static const char *const keys[] = {"case", "ranks", "blocks", NULL};
     const cJSON *kase, *ranks = NULL;
     DIT_TRY(dit_json_only_keys(doc, entry, at, keys));
     DIT_TRY(dit_json_require_object(doc, entry, at, "case", &kase));
@@ -295,16 +280,13 @@ static dit_status write_entry(const dit_json *doc, const cJSON *entry, int index
     dit_json_writer w = {0};
     bounds found;
     char at[32];
-    const char *name = dit_json_text_or(entry, "name", NULL);
     snprintf(at, sizeof at, "/cases/%d", index);
     cJSON *out = dit_json_put_object(&w, list, NULL);
-    dit_json_put_string(&w, out, "name", name ? name : "");
     dit_status st = bound_entry(doc, entry, at, &found);
-    if (st == DIT_ERR_MEMORY) return st;
     if (st == DIT_OK)
         write_bounds(&w, &found, dit_json_is_true(entry, "blocks"), out);
     else
-        write_problem(&w, st, out);
+        dit_record_put_error(&w, st, out);
     return w.status;
 }
 

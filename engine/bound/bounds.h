@@ -11,12 +11,13 @@
  * each with what comes around the denoising (serial.h), at its least. `wire` is of meshes whose ranks are all alike:
  * without stages and displaced patches.
  *
- * Each entry of "cases" is {"name", "case": a case with "simulation", "ranks": [those that run alone; 0 unless said],
- * "blocks": whether to tell of blocks}.
- * The record's "bounds" has in that order {"name", "seconds", "bound": which is largest, "device_s", "host_s",
- * "wire_s", "chain_s", "floor_s", "serial_s", "memory_bytes", "block_s"?} or {"name", "error": {"code", "message"}}. Memory is that
- * of the rank, among those, which holds most, with what a pipeline holds beside the transformer. "block_s" has for each
- * block of the model the longest that one of those ranks spent in it; 0: none has it.
+ * Each entry of "cases" is {"case": a case with "simulation", "ranks": [those that run alone; 0 unless said], "blocks":
+ * whether to tell of blocks}.
+ * The record's "bounds" has in that order {"seconds", "bound": which is largest, "device_s", "host_s", "wire_s",
+ * "chain_s", "floor_s", "serial_s", "memory_bytes", "block_s"?} or {"error": {"code", "message"}}. Memory is that of the
+ * rank, among those, which holds most, with what a pipeline holds beside the transformer. "block_s" has for each block
+ * of the model the longest that one of those ranks spent in it, in the steps that were run: steps that repeat are left
+ * out, so that blocks compare with each other and not with "seconds". 0: none has the block.
  */
 #ifndef DIT_ENGINE_BOUND_BOUNDS_H
 #define DIT_ENGINE_BOUND_BOUNDS_H
@@ -24,7 +25,7 @@
 #include "base/json.h"
 
 /* Writes record.json into `folder`. Needs no communication, and none may be started. Errors: DIT_ERR_JSON_*,
- * DIT_ERR_MEMORY, DIT_ERR_IO; what is wrong with one case is told in its entry. */
+ * DIT_ERR_MEMORY, DIT_ERR_IO; what is wrong with one case, its memory included, is told in its entry. */
 dit_status dit_bounds(const dit_json *doc, const char *folder);
 
 #endif

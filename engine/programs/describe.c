@@ -104,15 +104,6 @@ static dit_status write_description(const dit_pipeline *p, const description *d,
     return w.status;
 }
 
-static void write_problem(dit_json_writer *w, dit_status problem, cJSON *out)
-{
-    cJSON *error = dit_json_put_object(w, out, "error");
-    char message[512];
-    snprintf(message, sizeof message, "%s", dit_error_last()->message);
-    dit_json_put_string(w, error, "code", dit_status_name(problem));
-    dit_json_put_string(w, error, "message", message);
-}
-
 /* Describes the case of an entry, which is read as a document of its own. */
 static dit_status describe_case(const dit_json *doc, const cJSON *entry, const char *at, cJSON *out)
 {
@@ -142,8 +133,7 @@ static dit_status describe_entry(const dit_json *doc, const cJSON *entry, int in
     cJSON *out = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, out, "name", name ? name : "");
     dit_status st = describe_case(doc, entry, at, out);
-    if (st == DIT_ERR_MEMORY) return st;
-    if (st != DIT_OK) write_problem(&w, st, out);
+    if (st != DIT_OK) dit_record_put_error(&w, st, out);
     return w.status;
 }
 

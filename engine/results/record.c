@@ -530,6 +530,16 @@ done:
     return st;
 }
 
+void dit_record_put_error(dit_json_writer *w, dit_status st, cJSON *out)
+{
+    cJSON *error = dit_json_put_object(w, out, "error");
+    char message[512];
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    dit_json_put_string(w, error, "code", dit_status_name(st));
+    dit_json_put_string(w, error, "message", message);
+    dit_error_clear();
+}
+
 void dit_record_write_error(const char *folder)
 {
     const dit_error *error = dit_error_last();

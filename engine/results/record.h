@@ -86,6 +86,8 @@ dit_status dit_record_write(const dit_record_params *params);
 /* Writes only record.json, from the measurements of all ranks; params->own is ignored. Not collective. Errors: as
  * dit_record_write. */
 dit_status dit_record_write_merged(const dit_record_params *params, const dit_measurement *ranks);
+/* Adds "error" {"code", "message"} of the newest error, whose status is `st`, and clears it: the record goes on. */
+void dit_record_put_error(dit_json_writer *w, dit_status st, cJSON *out);
 /* Writes error.json of the newest error, which the harness shows. The rank that failed calls it. */
 void dit_record_write_error(const char *folder);
 

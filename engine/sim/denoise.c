@@ -26,7 +26,7 @@ static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome 
     memcpy(m.head.peak, account.peak, sizeof m.head.peak);
     m.head.total_peak = account.total_peak;
     m.head.setup_ns = outcome->setup_ns, m.head.weights_ns = outcome->weights_ns;
-    m.head.load_peak = outcome->load_peak / (int64_t)sizeof(float) * dit_sim_element_bytes(sim);
+    m.head.load_peak = dit_sim_in_elements(sim, outcome->load_peak);
     return m;
 }
 
@@ -70,19 +70,14 @@ static void add_serial(const report *r, int world_size)
 {
     const dit_sim_serial *serial = r->serial;
     int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s + serial->pictures_s) * 1e9 + 0.5);
-    int64_t elements = (serial->text_encoder_bytes + serial->vae_bytes) / (int64_t)sizeof(float);
-    int element_bytes = dit_sim_element_bytes(r->sim);
-    int64_t weights = elements * element_bytes;
-    int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * element_bytes;
     for (int rank = 0; rank < world_size; rank++) {
         dit_measurement *m = &r->ranks[rank];
-        int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
+        int64_t *weights = &m->head.peak[DIT_MEMORY_WEIGHTS];
         m->iteration[0].latency_ns += ns;
         m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)((serial->vae_decode_s + serial->pictures_s) * 1e9 + 0.5);
         m->iteration[0].time_ns[DIT_TIME_PREPARE] += (int64_t)(serial->text_encoder_s * 1e9 + 0.5);
-        m->head.peak[DIT_MEMORY_WEIGHTS] = held;
-        m->head.total_peak += weights;
-        if (rank == 0 && held + decode > m->head.total_peak) m->head.total_peak = held + decode;
+        m->head.total_peak = dit_sim_serial_peak(r->sim, serial, rank, *weights, m->head.total_peak);
+        *weights += dit_sim_serial_weights(r->sim, serial);
     }
 }
 

@@ -32,8 +32,8 @@ dit_sim_links dit_sim_links_of(const dit_sim_grid *grid);
  * the accelerator's. Errors: DIT_ERR_JSON_*. */
 dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const char *at, const char *architecture,
                               dit_sim_links *links);
-/* Names the host of the platform that rank R is on. */
 enum { DIT_SIM_DEVICE_NAME = 32 };
+/* Names the host of the platform that rank R is on. */
 void dit_sim_links_device(const dit_sim_links *links, int rank, char out[DIT_SIM_DEVICE_NAME]);
 /* The group of these ranks of the world, which ascend. Rank R is host "deviceR" of the platform where all devices have
  * ranks; else the ranks of a node are its first devices. */

@@ -248,3 +248,17 @@ dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case 
     if (!latents && out->vae_decode_s > 0) charge_pictures(sim, kase, out);
     return DIT_OK;
 }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+int64_t dit_sim_serial_weights(const dit_sim *sim, const dit_sim_serial *serial)
+{
+    return dit_sim_in_elements(sim, serial->text_encoder_bytes + serial->vae_bytes);
+}
+
+int64_t dit_sim_serial_peak(const dit_sim *sim, const dit_sim_serial *serial, int rank, int64_t weights, int64_t peak)
+{
+    int64_t beside = dit_sim_serial_weights(sim, serial);
+    int64_t decode = weights + dit_sim_in_elements(sim, serial->vae_peak_bytes);
+    return (rank == 0 && decode > peak ? decode : peak) + beside;
+}

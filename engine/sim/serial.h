@@ -25,4 +25,10 @@ typedef struct {
  * the VAE gives. */
 dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out);
 
+/* Returns the bytes of the weights that every rank holds beside the transformer, in the simulated element. */
+int64_t dit_sim_serial_weights(const dit_sim *sim, const dit_sim_serial *serial);
+/* Returns the most memory of a rank whose denoising has `weights` bytes of weights and peaks at `peak`, both in the
+ * simulated element: with those other weights, and on rank 0, which decodes, with the decode. */
+int64_t dit_sim_serial_peak(const dit_sim *sim, const dit_sim_serial *serial, int rank, int64_t weights, int64_t peak);
+
 #endif

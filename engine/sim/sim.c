@@ -181,6 +181,10 @@ int dit_sim_element_bytes(const dit_sim *sim)
 {
     return sim->device.element_bytes;
 }
+int64_t dit_sim_in_elements(const dit_sim *sim, int64_t fp32_bytes)
+{
+    return fp32_bytes / (int64_t)sizeof(float) * sim->device.element_bytes;
+}
 const dit_cost_device *dit_sim_get_device(const dit_sim *sim)
 {
     return &sim->device;

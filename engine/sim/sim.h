@@ -39,6 +39,8 @@ const char *dit_sim_accelerator(const dit_sim *sim);
 const char *dit_sim_profile(const dit_sim *sim);
 int64_t dit_sim_memory_bytes(const dit_sim *sim); /* of a device; 0: not known */
 int dit_sim_element_bytes(const dit_sim *sim);
+/* Returns what bytes of fp32 are in the simulated element. */
+int64_t dit_sim_in_elements(const dit_sim *sim, int64_t fp32_bytes);
 const dit_cost_device *dit_sim_get_device(const dit_sim *sim);
 const dit_cost_profile *dit_sim_get_profile(const dit_sim *sim);
 const dit_sim_links *dit_sim_get_links(const dit_sim *sim);

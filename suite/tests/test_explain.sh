@@ -28,6 +28,18 @@ report $? "more stages than blocks are refused"
 grep -qE '^(u2 patch2|patch2 u2) +E_CONSTRAINT_METHOD: patch_degree 2' "$work/text"
 report $? "patches beside sequence ranks are refused"
 
+# A model whose weights are more bytes than there are addresses, and another one in the same run of the engine.
+"$ditbench" expand engine/tests/exact.json --json 2>"$work/log" | python3 -c 'import copy, json, sys
+possible = json.load(sys.stdin)["kept"][0]["case"]
+vast = copy.deepcopy(possible)
+vast["model"]["config"].update(num_attention_heads=64, attention_head_dim=1024, cross_attention_dim=65536, num_layers=1000)
+print(json.dumps({"schema": "ditbench.case/1", "program": "describe",
+                  "cases": [{"name": "vast", "case": vast}, {"name": "small", "case": possible}]}))' >"$work/vast.json"
+mkdir "$work/vast"
+"${ditbench%/*}/ditbench-engine" --case "$work/vast.json" --out "$work/vast" >"$work/log" 2>&1 &&
+    grep -q '"code": "E_MEMORY"' "$work/vast/record.json" && grep -q '"family": "PixArt' "$work/vast/record.json"
+report $? "a case that is impossible says so, and the others are described"
+
 field() { awk -v mesh="$1" -v column="$2" '$1 == mesh { print $column }' "$work/text"; }
 awk -v u="$(field u4 3)" -v r="$(field r4 3)" 'BEGIN { exit !(u > 0 && r / u > 1.999 && r / u < 2.001) }'
 report $? "ring sends N/2 of what Ulysses sends"

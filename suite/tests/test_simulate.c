@@ -1,6 +1,7 @@
 /* Simulations of whole cases: the same bytes again, steps that repeat, what is sent, who waits for whom. Skipped
  * without SimGrid. */
 #include "kernels/cost/read.h"
+#include "suite/simulate/bounds.h"
 #include "suite/tests/simulator_fixture.h"
 #include "suite/tests/workload_fixture.h"
 #include "suite/workload/load.h"
@@ -204,6 +205,42 @@ static void cross_attention_may_be_left_whole(void **state)
     assert_true(alone.sent_bytes == equal.sent_bytes && alone.seconds == equal.seconds);
 }
 
+/* Both run in one process: the other one's bounds are there, and the time in each of its blocks. */
+static void what_is_impossible_of_one_case_is_told_of_it_alone(void **state)
+{
+    static const char text[] =
+        "{\"schema\": \"ditbench.workload/1\", \"name\": \"s\", \"program\": \"denoise\", \"defaults\": {\"model\": "
+        "\"pixart-alpha-xl-2~two-blocks\", \"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": "
+        "1, "
+        "\"num_inference_steps\": 4}, \"repeat\": {\"processes\": 1}}";
+    suite_workload workload;
+    suite_bounds bounds[2];
+    (void)state;
+    assert_ok(suite_workload_parse(text, strlen(text), "s", &workload));
+    const cJSON *possible = workload.cases[0].document;
+    cJSON *vast = cJSON_Duplicate(possible, true);
+    cJSON *config = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(vast, "model"), "config");
+    const struct {
+        const char *key;
+        double value;
+    } sizes[] = {{"num_attention_heads", 64},
+                 {"attention_head_dim", 1024},
+                 {"cross_attention_dim", 65536},
+                 {"num_layers", 1000}}; /* more bytes than there are addresses */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_true(cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(config, sizes[i].key), sizes[i].value) > 0);
+    const suite_simulate_bounded cases[] = {{.document = vast, .world_size = 1},
+                                            {.document = possible, .world_size = 1, .blocks = true}};
+    params.replay = false;
+    assert_ok(suite_bounds_of(&params, cases, 2, "8xl40", "pytorch-eager", NULL, bounds));
+    assert_int_equal(bounds[0].status, DIT_ERR_MEMORY);
+    assert_contains(bounds[0].message, "bytes for class weights");
+    assert_int_equal(bounds[1].status, DIT_OK);
+    assert_true(bounds[1].seconds > 0 && bounds[1].block_count == 2);
+    cJSON_Delete(vast);
+    suite_workload_release(&workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_platform_says_how_fast_its_host_is_and_copies),
         cmocka_unit_test(only_own_software_fills_stores_anew),
         cmocka_unit_test(cross_attention_may_be_left_whole),
+        cmocka_unit_test(what_is_impossible_of_one_case_is_told_of_it_alone),
     };
     if (!has_simulator()) return DIT_EXIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
