@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *mesh_of(const suite_point *point)
-{
-    return point->case_count == 1 ? point->cases[0].mesh : "";
-}
-
 static const char *text_variable(const suite_point *point, const char *name)
 {
     const suite_published_point *published = point->published;
@@ -23,7 +18,7 @@ static const char *text_variable(const suite_point *point, const char *name)
         {"source", published->source},
         {"metric", published->metric},
         {"method", published->method},
-        {"mesh", mesh_of(point)},
+        {"mesh", suite_point_mesh(point)},
         {"reach", suite_point_reach(point)},
         {"kind", suite_point_kind(point)},
         {"software", suite_point_software(point)},

@@ -7,8 +7,8 @@
 
 /* Says whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
  * metric, method, mesh, reach, kind, software (point_class.h), hardware, interconnect, platform, profile, runtime,
- * provenance, resolution, width_px, height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
- * DIT_ERR_EXPRESSION. */
+ * provenance, mark (what the file says of the number), resolution, width_px, height_px, frames, steps, batch, tokens,
+ * heads, head_dim, gpus and value; what is not stated is '' or 0. Errors: DIT_ERR_EXPRESSION. */
 dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
 /* Writes one of those names' values as text. Errors: DIT_ERR_NOT_FOUND for any other name. */
 dit_status suite_point_text(const suite_point *point, const char *name, char *out, size_t size);

@@ -284,8 +284,9 @@ static const char *own_profile(const selection *chosen, const suite_published_po
     const suite_workload *workload = chosen->workload;
     const char *profile = NULL;
     suite_published_habits habits;
+    if (!chosen->own || point->runtime[0]) return NULL;
     suite_published_habits_of(chosen->names, point, &habits);
-    if (!chosen->own || habits.known || point->runtime[0]) return NULL;
+    if (habits.known) return NULL;
     for (int i = 0; i < workload->case_count; i++) {
         const char *one = dit_json_text_or(workload->cases[i].tags, "profile", NULL);
         if (!one || !workload->cases[i].is_simulated) continue;

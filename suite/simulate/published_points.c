@@ -528,6 +528,11 @@ void suite_point_release(suite_point *point)
     *point = (suite_point){0};
 }
 
+const char *suite_point_mesh(const suite_point *point)
+{
+    return point->case_count == 1 ? point->cases[0].mesh : "";
+}
+
 /* ---- predicting -------------------------------------------------------------------------------------------------- */
 
 /* "layer:32x128 S8192 causal, u4 r2 zigzag packed on 8 of 8xA100-SXM4-80GB" */
@@ -592,7 +597,7 @@ static suite_point_result result_of(const suite_point *point)
                                  .rounding = published->rounding};
     snprintf(result.detail, sizeof result.detail, "%s", point->detail);
     snprintf(result.method, sizeof result.method, "%s", point->method);
-    snprintf(result.mesh, sizeof result.mesh, "%s", point->case_count == 1 ? point->cases[0].mesh : "");
+    snprintf(result.mesh, sizeof result.mesh, "%s", suite_point_mesh(point));
     write_label(point, &result);
     suite_text_clean(result.label);
     suite_text_clean(result.detail);

@@ -94,6 +94,8 @@ typedef struct {
 dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
                                   const char *profile, suite_point *out);
 void suite_point_release(suite_point *point);
+/* The label of the only mesh that the point may be of; "" where there are several, or none. */
+const char *suite_point_mesh(const suite_point *point);
 
 /* True if values may be fitted to the point, and a fit be judged by it: an understood time, of a run, a loop or a
  * decode, or rate that was printed, counts (suite_published_counts). Peak memory is no time. */
