@@ -312,6 +312,7 @@ static const suite_parameter_kind
     kind_STRATEGIES   = {check_strategies, .form = "data, shard, tensor, pipeline or recompute, or several joined with +"},
     kind_BALANCE      = {check_word, .words = suite_balance_words},
     kind_GRANULARITY  = {check_word, .words = suite_unit_words},
+    kind_SEARCH       = {check_word, .words = suite_search_order_words},
     kind_STAGE_BLOCKS = {check_stage_blocks, .form = "a list: blocks of each stage", .is_whole = true},
     kind_FRACTION     = {check_fraction, .form = "a number in (0, 1]"},
     kind_SWITCH       = {check_switch, .form = "true or false"},

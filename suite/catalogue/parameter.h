@@ -94,7 +94,8 @@ enum {
     X(MICRO_BATCHES,       "micro_batches",         SAME,  INTEGER,      1, 4096,             PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(BALANCE,             "balance",               SAME,  BALANCE,      0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(GRANULARITY,         "granularity",           SAME,  GRANULARITY,  0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED) \
-    X(OPERATOR_SPLITS,     "operator_splits",       SAME,  INTEGER,      1, 64,               PLAN,            OPTIONAL, SIMULATED, NAMED)
+    X(OPERATOR_SPLITS,     "operator_splits",       SAME,  INTEGER,      1, 64,               PLAN,            OPTIONAL, SIMULATED, NAMED) \
+    X(SEARCH,              "search",                SAME,  SEARCH,       0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED)
 /* clang-format on */
 
 typedef enum {

@@ -25,6 +25,12 @@ const char *const *suite_unit_words(void)
     return words;
 }
 
+const char *const *suite_search_order_words(void)
+{
+    static const char *const words[] = {"joint", "in-turn", NULL};
+    return words;
+}
+
 /* The way whose word begins at `text`, `length` long; -1: none. */
 static int way_of(const char *text, size_t length)
 {

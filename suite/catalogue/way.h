@@ -35,10 +35,14 @@ typedef enum {
 /* What chooses a strategy: a whole layer, or each of its matrix products by itself. */
 typedef enum { SUITE_UNIT_LAYER, SUITE_UNIT_OPERATOR, SUITE_UNIT_COUNT } suite_unit;
 
+/* Whether sharing and recomputing are chosen together. */
+typedef enum { SUITE_SEARCH_JOINT, SUITE_SEARCH_IN_TURN, SUITE_SEARCH_COUNT } suite_search_order;
+
 /* Words of the members that are words; NULL-terminated. */
 const char *const *suite_way_words(void);
 const char *const *suite_balance_words(void);
 const char *const *suite_unit_words(void);
+const char *const *suite_search_order_words(void);
 
 /* Reads "data+tensor". Returns false for anything but distinct words of the list joined with "+". */
 bool suite_ways_from_text(const char *text, unsigned *out);

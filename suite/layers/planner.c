@@ -1,6 +1,7 @@
 #include "suite/layers/planner.h"
 
 #include "suite/layers/cuts.h"
+#include "suite/layers/in_turn.h"
 #include "suite/layers/polish.h"
 #include "suite/layers/stage_costs.h"
 
@@ -208,15 +209,17 @@ static dit_status try_all(const suite_layers *chain, plan_search *search)
 static dit_status solve_stage(const suite_stage_costs *costs, int stage, int first, int count, plan_search *search,
                               stage_options *out, double *least)
 {
+    bool in_turn = costs->question->order == SUITE_SEARCH_IN_TURN, alone = costs->stages == 1 && !in_turn;
     for (int weight = 0; weight < costs->weights; weight++) {
         suite_layers chain = suite_stage_chain(costs, weight, stage, first, count);
         suite_layers_plan found;
         if (costs->stages == 1 && search->best->found) chain.enough_s = search->best->seconds;
         int *choice = out->choice + out->count * costs->elements;
-        DIT_TRY(suite_layers_solve(&chain, &found, choice));
+        DIT_TRY(in_turn ? suite_layers_solve_in_turn(costs, &chain, &found, choice)
+                        : suite_layers_solve(&chain, &found, choice));
         *least = fmax(*least, found.least_bytes);
-        if (costs->stages == 1) search->bound_s = fmin(search->bound_s, found.bound_s);
-        if (costs->stages == 1) DIT_TRY(try_all(&chain, search));
+        if (alone) search->bound_s = fmin(search->bound_s, found.bound_s);
+        if (alone) DIT_TRY(try_all(&chain, search));
         if (found.fits) out->plan[out->count++] = suite_stage_weigh(costs, stage, first, count, choice);
     }
     return DIT_OK;
@@ -232,7 +235,7 @@ static void take_options(const suite_stage_costs *costs, const stage_options *op
         const int *own = options[stage].choice + picked[stage] * costs->elements;
         memcpy(choice + one->stage[stage].first, own, sizeof *own * (size_t)one->stage[stage].count);
     }
-    if (costs->stages > 1) suite_plan_polish(costs, one->stage, choice);
+    if (costs->stages > 1 && costs->question->order == SUITE_SEARCH_JOINT) suite_plan_polish(costs, one->stage, choice);
     for (int i = 0; i < costs->elements; i++) {
         one->chosen[i] = costs->strategy[choice[i]];
         one->parts[i] = costs->parts[i];
@@ -349,7 +352,7 @@ dit_status suite_plan_make(const suite_layer_question *question, const suite_pla
                           .bound_s = INFINITY,
                           .exhaustive_s = INFINITY,
                           .least_bytes = INFINITY,
-                          .has_bound = true,
+                          .has_bound = question->order == SUITE_SEARCH_JOINT,
                           .all_small = true};
     *out = (suite_plan){.seconds = INFINITY};
     if (!search.one) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a plan");

@@ -6,9 +6,9 @@
  *
  * t is a stage's time for one microbatch, s what it does once a step (after Galvatron, arXiv:2211.13878). Stage p of P
  * holds the activations of min(P - p, m) microbatches. With one stage suite_layers_solve finds the strategies with the
- * least m t + s, which is the whole formula. With more stages it finds for each stage the best by four weights of t over
- * s, of which one is the formula where stages are equal; the best combination of these is taken, and improved by single
- * changes (polish.h). Such a plan is what the formula gives for it, and a better one may exist.
+ * least m t + s, which is the whole formula. With more stages it finds for each stage the best by four weights of t
+ * over s, of which one is the formula where stages are equal; the best combination of these is taken, and improved by
+ * single changes (polish.h). Such a plan is what the formula gives for it, and a better one may exist.
  */
 #ifndef DIT_SUITE_LAYERS_PLANNER_H
 #define DIT_SUITE_LAYERS_PLANNER_H

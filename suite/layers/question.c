@@ -27,6 +27,8 @@ void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *qu
     dit_json_put_string(w, planner, "balance", suite_balance_words()[question->balance]);
     dit_json_put_string(w, planner, "granularity", suite_unit_words()[question->unit]);
     dit_json_put_int(w, planner, "operator_splits", question->splits);
+    if (question->order != SUITE_SEARCH_JOINT) /* cases without it keep their ids */
+        dit_json_put_string(w, planner, "search", suite_search_order_words()[question->order]);
 }
 
 static dit_status read_word(const dit_json *doc, const cJSON *object, const char *key, const char *const *words,
@@ -68,10 +70,10 @@ static dit_status read_chain(const dit_json *doc, suite_layer_question *out)
 static dit_status read_planner(const dit_json *doc, suite_layer_question *out)
 {
     static const char *const keys[] = {"devices", "memory_limit_gib", "strategies",      "stages", "micro_batches",
-                                       "balance", "granularity",      "operator_splits", NULL};
+                                       "balance", "granularity",      "operator_splits", "search", NULL};
     const cJSON *planner;
     const char *ways;
-    int balance, unit;
+    int balance, unit, order = SUITE_SEARCH_JOINT;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "planner", &planner));
     DIT_TRY(dit_json_only_keys(doc, planner, planner_at, keys));
     DIT_TRY(read_int(doc, planner, "devices", 1, 65536, &out->devices));
@@ -84,6 +86,9 @@ static dit_status read_planner(const dit_json *doc, suite_layer_question *out)
     DIT_TRY(read_int(doc, planner, "operator_splits", 1, 64, &out->splits));
     DIT_TRY(read_word(doc, planner, "balance", suite_balance_words(), &balance));
     DIT_TRY(read_word(doc, planner, "granularity", suite_unit_words(), &unit));
+    if (dit_json_member(planner, "search"))
+        DIT_TRY(read_word(doc, planner, "search", suite_search_order_words(), &order));
+    out->order = (suite_search_order)order;
     out->balance = (suite_balance)balance;
     out->unit = (suite_unit)unit;
     return DIT_OK;
@@ -132,5 +137,9 @@ dit_status suite_layer_question_check(const suite_layer_question *question)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "recompute alone shares nothing over %d devices", q->devices),
             "add data, shard, tensor or pipeline to strategies");
+    if (q->order == SUITE_SEARCH_IN_TURN && !has(q, SUITE_WAY_RECOMPUTE))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "search in-turn is about recomputing, and there is none"),
+            "add +recompute to strategies, or leave search out");
     return DIT_OK;
 }

@@ -20,6 +20,7 @@ typedef struct {
     int micro_batches;       /* 0: the best power of two                                           */
     suite_balance balance;
     suite_unit unit;
+    suite_search_order order;
     int splits; /* a sharded operator may work in up to so many slices; powers of two              */
 } suite_layer_question;
 

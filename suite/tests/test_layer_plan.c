@@ -500,6 +500,33 @@ static void a_plan_is_the_best_of_all(void **state)
     suite_cluster_release(&m.cluster);
 }
 
+/* Sharing first, then recomputing: never faster than both together, and out of memory where they still fit. */
+static void in_turn_is_never_better(void **state)
+{
+    static suite_plan joint, turn;
+    shipped_machine m;
+    int slower = 0, fewer = 0;
+    (void)state;
+    open_machine("8xl40", "l40", &m);
+    for (double gib = 1; gib < 5; gib += 0.25) {
+        suite_layer_question q = small_question("data+tensor+recompute");
+        q.layers = 8;
+        q.batch = 64;
+        q.micro_batches = 1;
+        q.memory_limit_gib = gib;
+        plan_of(&m, &q, &joint);
+        q.order = SUITE_SEARCH_IN_TURN;
+        plan_of(&m, &q, &turn);
+        assert_true(isnan(turn.bound_s) && isnan(turn.exhaustive_s));
+        if (turn.found) assert_true(joint.found && joint.seconds <= turn.seconds * (1 + 1e-9));
+        if (turn.found) assert_true(suite_plan_fullest_bytes(&turn) <= gib * 1024 * 1024 * 1024);
+        if (turn.found) slower += joint.seconds < 0.999 * turn.seconds;
+        fewer += joint.found && !turn.found;
+    }
+    assert_true(slower > 0 && fewer > 0);
+    suite_cluster_release(&m.cluster);
+}
+
 /* From any choice to one that no single change betters, and never to a slower one or one that does not fit. */
 static void polishing_ends_where_no_change_gains(void **state)
 {
@@ -591,6 +618,7 @@ static void questions_without_an_answer_are_dropped(void **state)
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"micro_batches\":5}", DIT_ERR_CONSTRAINT_BATCH, "divisible");
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"balance\":\"time\"}", DIT_ERR_CONSTRAINT_STAGES, "stages");
     fixture_dropped(PLANNED "\"strategies\":\"recompute\"}", DIT_ERR_CONSTRAINT_METHOD, "shares nothing");
+    fixture_dropped(PLANNED "\"strategies\":\"data\",\"search\":\"in-turn\"}", DIT_ERR_CONSTRAINT_METHOD, "in-turn");
     fixture_dropped(PLANNED "\"strategies\":\"pipeline\"}", DIT_ERR_CONSTRAINT_METHOD, "over 8 devices");
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"world_size\":16}", DIT_ERR_CONSTRAINT_PLATFORM, "16 ranks");
     fixture_dropped(PLANNED "\"strategies\":\"data+pipeline\",\"stages\":2,\"granularity\":\"operator\"}",
@@ -628,6 +656,7 @@ int main(void)
         cmocka_unit_test_setup(a_batch_that_does_not_divide_has_no_strategy, use_shipped),
         cmocka_unit_test_setup(more_ways_and_more_memory_are_never_slower, use_shipped),
         cmocka_unit_test_setup(a_plan_is_the_best_of_all, use_shipped),
+        cmocka_unit_test_setup(in_turn_is_never_better, use_shipped),
         cmocka_unit_test_setup(polishing_ends_where_no_change_gains, use_shipped),
         cmocka_unit_test_setup(balancing_both_is_never_slower, use_shipped),
         cmocka_unit_test_setup_teardown(a_cell_is_a_question, fixture_setup, fixture_teardown),

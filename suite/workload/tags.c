@@ -63,6 +63,7 @@ static const suite_tag behind_degrees[] = {
     {"balance", "what stages are made equal in: none, time, memory, both"},
     {"granularity", "what gets a strategy of its own: layer or operator"},
     {"operator_splits", "most slices in which a sharded operator works"},
+    {"search", "sharing and recomputing chosen together or one after the other: joint, in-turn"},
 };
 enum {
     BEFORE = sizeof before_degrees / sizeof *before_degrees,

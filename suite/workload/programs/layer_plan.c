@@ -42,6 +42,7 @@ static void resolve_question(suite_cell *cell)
                                 .splits = (int)suite_cell_int(cell, SUITE_PARAMETER_OPERATOR_SPLITS, 1)};
     q->balance = (suite_balance)index_of(suite_balance_words(), word_or(cell, SUITE_PARAMETER_BALANCE, "none"));
     q->unit = (suite_unit)index_of(suite_unit_words(), word_or(cell, SUITE_PARAMETER_GRANULARITY, "layer"));
+    q->order = (suite_search_order)index_of(suite_search_order_words(), word_or(cell, SUITE_PARAMETER_SEARCH, "joint"));
     suite_ways_from_text(word_or(cell, SUITE_PARAMETER_STRATEGIES, "data"), &q->ways);
 }
 
@@ -128,6 +129,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     dit_json_put_string(w, tags, "balance", suite_balance_words()[q->balance]);
     dit_json_put_string(w, tags, "granularity", suite_unit_words()[q->unit]);
     dit_json_put_int(w, tags, "operator_splits", q->splits);
+    dit_json_put_string(w, tags, "search", suite_search_order_words()[q->order]);
 }
 
 /* "layers:24x1024 S512 B64 8 devices 16 GiB data+tensor P4 m8 both": what has an effect. */
@@ -141,10 +143,10 @@ static void write_label(const suite_cell *cell, char *out, size_t size)
     if (q->stages) snprintf(stages, sizeof stages, " P%d", q->stages);
     if (q->micro_batches) snprintf(micro, sizeof micro, " m%d", q->micro_batches);
     if (q->splits > 1) snprintf(splits, sizeof splits, " x%d", q->splits);
-    snprintf(out, size, "%s S%lld B%lld %d devices %g GiB %s%s%s%s%s%s%s", name, (long long)q->tokens,
+    snprintf(out, size, "%s S%lld B%lld %d devices %g GiB %s%s%s%s%s%s%s%s", name, (long long)q->tokens,
              (long long)q->batch, q->devices, q->memory_limit_gib, ways, stages, micro, balanced ? " " : "",
              balanced ? suite_balance_words()[q->balance] : "", q->unit == SUITE_UNIT_OPERATOR ? " operators" : "",
-             splits);
+             splits, q->order == SUITE_SEARCH_IN_TURN ? " in-turn" : "");
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
