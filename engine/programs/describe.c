@@ -1,7 +1,8 @@
 /* describe: counts the parameters, flops, bytes and memory of cases by running the engine over shapes alone
  * (kernels/count/, comm/count.c); one process stands for any rank of any mesh.
  *
- * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0}. The record's "describe" has in that order
+ * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0, "habits"?: of other software that is counted
+ * (base/habits.h)}. The record's "describe" has in that order
  *   {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
  *    "flops": {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "memory_peak": of all classes,
  *    "predicted_memory", "communication": [{"axis", "collective", "phase", "messages", "bytes", "predicted_messages",
@@ -104,20 +105,38 @@ static dit_status write_description(const dit_pipeline *p, const description *d,
     return w.status;
 }
 
+static double no_clock(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static dit_status read_habits(const dit_json *doc, const cJSON *object, const char *at, dit_habits *out)
+{
+    static const char *const keys[] = {DIT_HABIT_KEYS, NULL};
+    char pointer[64];
+    snprintf(pointer, sizeof pointer, "%s/habits", at);
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
+    return dit_habits_read(doc, object, pointer, out);
+}
+
 /* Describes the case of an entry, which is read as a document of its own. */
 static dit_status describe_case(const dit_json *doc, const cJSON *entry, const char *at, cJSON *out)
 {
-    static const char *const keys[] = {"name", "case", "rank", NULL};
+    static const char *const keys[] = {"name", "case", "rank", "habits", NULL};
+    dit_guest other = {.now_s = no_clock}; /* counting asks a guest for nothing else */
     description d = {0};
     dit_pipeline pipeline = {0};
     dit_json view = *doc;
-    const cJSON *kase;
+    const cJSON *kase, *habits = NULL;
     int64_t rank = 0;
     DIT_TRY(dit_json_only_keys(doc, entry, at, keys));
     DIT_TRY(dit_json_require_object(doc, entry, at, "case", &kase));
     DIT_TRY(dit_json_optional_int(doc, entry, at, "rank", 0, 65535, &rank));
+    DIT_TRY(dit_json_optional_object(doc, entry, at, "habits", &habits));
+    if (habits) DIT_TRY(read_habits(doc, habits, at, &other.habits));
     view.root = (cJSON *)(uintptr_t)kase;
-    dit_status st = dit_pipeline_create_counting(&view, (int)rank, NULL, &pipeline);
+    dit_status st = dit_pipeline_create_counting(&view, (int)rank, habits ? &other : NULL, &pipeline);
     if (st == DIT_OK) st = count_run(&pipeline, &d);
     if (st == DIT_OK) st = write_description(&pipeline, &d, out);
     dit_pipeline_release(&pipeline);

@@ -7,9 +7,9 @@
 #include "base/patches.h"
 #include "suite/cases/document.h"
 #include "suite/explain/describe.h"
-#include "suite/explain/meshes.h"
 #include "suite/explain/timetable.h"
 #include "suite/platform/platform.h"
+#include "suite/platform/profile.h"
 #include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
@@ -27,28 +27,22 @@ static dit_status fail_memory(void)
 
 /* ---- every mesh, as a workload ----------------------------------------------------------------------------------- */
 
-/* A simulated platform is counted with the software that sends what this engine sends. */
-static dit_status expand_all(const suite_explain_params *params, suite_workload *out)
+suite_meshes_params suite_explain_meshes(const suite_explain_params *params)
 {
-    suite_meshes_params meshes = {.model = params->model,
-                                  .platform = params->platform ? params->platform : "any",
-                                  .element = params->element,
-                                  .devices = params->devices,
-                                  .width_px = params->width_px,
-                                  .height_px = params->height_px,
-                                  .num_frames = params->num_frames,
-                                  .text_tokens = params->text_tokens,
-                                  .steps = params->steps,
-                                  .num_images = params->num_images,
-                                  .warmup_steps = params->warmup_steps,
-                                  .num_pipeline_patch = params->num_pipeline_patch,
-                                  .mesh = params->mesh};
-    suite_platform platform;
-    if (params->platform) {
-        DIT_TRY(suite_platform_load(params->platform, &platform));
-        if (strcmp(platform.backend, "cost") == 0) meshes.profile = "ditbench";
-    }
-    return suite_meshes_expand(&meshes, "explain", out);
+    return (suite_meshes_params){.model = params->model,
+                                 .platform = params->platform ? params->platform : "any",
+                                 .profile = params->profile,
+                                 .element = params->element,
+                                 .devices = params->devices,
+                                 .width_px = params->width_px,
+                                 .height_px = params->height_px,
+                                 .num_frames = params->num_frames,
+                                 .text_tokens = params->text_tokens,
+                                 .steps = params->steps,
+                                 .num_images = params->num_images,
+                                 .warmup_steps = params->warmup_steps,
+                                 .num_pipeline_patch = params->num_pipeline_patch,
+                                 .mesh = params->mesh};
 }
 
 /* ---- which ranks of a mesh are told of --------------------------------------------------------------------------- */
@@ -108,6 +102,16 @@ static void find_kinds(subject *s)
     add_kind(s, world - 1);
 }
 
+/* A simulated case is counted with the software that it simulates. */
+static dit_status take_habits(const suite_case *kase, dit_habits *out)
+{
+    suite_profile profile;
+    if (!kase->is_simulated) return DIT_OK;
+    DIT_TRY(suite_profile_load(suite_case_platform(kase->document, "profile"), &profile));
+    *out = profile.habits;
+    return DIT_OK;
+}
+
 static dit_status open_subject(const suite_case *kase, subject *s)
 {
     const dit_json view = {kase->document, NULL, 0, NULL};
@@ -118,15 +122,27 @@ static dit_status open_subject(const suite_case *kase, subject *s)
     bool computes = kase->is_simulated || suite_backend_is_device(suite_case_platform(kase->document, "backend"));
     s->element_bytes = computes ? suite_predict_element_bytes(suite_case_platform(kase->document, "element")) : 4;
     s->scale = kase->is_simulated ? s->element_bytes / (double)sizeof(float) : 1;
+    DIT_TRY(take_habits(kase, &s->parallel.habits));
     find_kinds(s);
     return DIT_OK;
 }
 
 /* ---- what the engine counts -------------------------------------------------------------------------------------- */
 
-static void add_rank_case(dit_json_writer *w, cJSON *cases, const suite_case *kase, int rank)
+static void put_habits(dit_json_writer *w, cJSON *entry, const dit_habits *habits)
 {
+    cJSON *object = dit_json_put_object(w, entry, "habits");
+    dit_json_put_bool(w, object, "text_with_every_band", habits->text_with_every_band);
+    dit_json_put_bool(w, object, "exchange_alone", habits->exchange_alone);
+    dit_json_put_bool(w, object, "stores_filled", habits->stores_filled);
+    dit_json_put_bool(w, object, "cross_attention_whole", habits->cross_attention_whole);
+}
+
+static void add_rank_case(dit_json_writer *w, cJSON *cases, const subject *s, int rank)
+{
+    const suite_case *kase = s->kase;
     cJSON *entry = dit_json_put_object(w, cases, NULL);
+    if (kase->is_simulated) put_habits(w, entry, &s->parallel.habits);
     dit_json_put_reference(w, entry, "case", kase->document);
     dit_json_put_string(w, entry, "name", kase->case_id);
     dit_json_put_int(w, entry, "rank", rank);
@@ -137,8 +153,7 @@ static dit_status describe_kinds(const subject *subjects, int count, const suite
     dit_json_writer w = {0};
     cJSON *cases = dit_json_new_array(&w);
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < subjects[i].rank_count; k++)
-            add_rank_case(&w, cases, subjects[i].kase, subjects[i].ranks[k]);
+        for (int k = 0; k < subjects[i].rank_count; k++) add_rank_case(&w, cases, &subjects[i], subjects[i].ranks[k]);
     if (w.status == DIT_OK) dit_json_put_status(&w, suite_describe_cases(cases, single, record));
     cJSON_Delete(cases);
     return w.status;
@@ -420,6 +435,7 @@ static dit_status add_mesh(cJSON *meshes, cJSON *rejected, const subject *s, con
     const cJSON *error = error_of(s, counted);
     cJSON *mesh = dit_json_put_object(&w, error ? rejected : meshes, NULL);
     dit_json_put_string(&w, mesh, "mesh", dit_json_text_or(s->kase->tags, "mesh", NULL));
+    if (s->kase->is_simulated) dit_json_put_copy(&w, mesh, "profile", dit_json_member(s->kase->tags, "profile"));
     if (!error) {
         dit_json_put_status(&w, fill_mesh(mesh, s, counted));
         return w.status;
@@ -498,9 +514,10 @@ static void reject_mesh(dit_json_writer *w, cJSON *mesh, const suite_platform *p
 {
     char reason[256];
     cJSON *entry = dit_json_put_object(w, rejected, NULL);
-    snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB",
-             dit_json_number_or(mesh, "memory_bytes", 0) / (1 << 30), element, platform->name,
-             (double)platform->memory_bytes / (1 << 30));
+    double needs = dit_json_number_or(mesh, "memory_bytes", 0) / (1 << 30);
+    double has = (double)platform->memory_bytes / (1 << 30);
+    snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB: %.2f GiB are missing", needs,
+             element, platform->name, has, needs - has);
     dit_json_put_string(w, entry, "mesh", dit_json_text_or(mesh, "mesh", NULL));
     dit_json_put_string(w, entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY));
     dit_json_put_string(w, entry, "reason", reason);
@@ -524,14 +541,34 @@ static dit_status reject_too_large(const suite_explain_params *params, const cha
     return w.status;
 }
 
+static void put_verdicts(dit_json_writer *w, cJSON *rejected)
+{
+    const char *memory = dit_status_name(DIT_ERR_CONSTRAINT_MEMORY);
+    char verdict[400];
+    cJSON *one;
+    cJSON_ArrayForEach(one, rejected)
+    {
+        bool too_large = strcmp(dit_json_text_or(one, "code", ""), memory) == 0;
+        snprintf(verdict, sizeof verdict, "%s: %s", too_large ? "out of memory" : "not legal",
+                 dit_json_text_or(one, "reason", ""));
+        dit_json_put_string(w, one, "verdict", verdict);
+    }
+}
+
 static dit_status fill_answer(const suite_explain_params *params, const suite_workload *workload,
                               const subject *subjects, int subject_count, const cJSON *record, cJSON *out)
 {
     dit_json_writer w = {0};
     cJSON *meshes = dit_json_put_array(&w, out, "meshes"), *rejected = dit_json_put_array(&w, out, "rejected");
     const char *told = workload->case_count ? suite_case_platform(workload->cases[0].document, "element") : "";
-    const char *element = told[0] ? told : "fp32";
+    const char *asked = params->element ? params->element : "fp16"; /* of a simulated platform without a legal mesh */
+    const char *element = told[0] ? told : params->profile ? asked : "fp32";
     dit_json_put_string(&w, out, "model", params->model);
+    if (params->platform) dit_json_put_string(&w, out, "platform", params->platform);
+    if (params->profile) {
+        dit_json_put_string(&w, out, "profile", params->profile);
+        suite_profile_put(&w, out, params->profile);
+    }
     dit_json_put_int(&w, out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices);
     if (workload->case_count) dit_json_put_copy(&w, out, "run", dit_json_member(workload->cases[0].document, "run"));
     DIT_TRY(w.status);
@@ -540,6 +577,7 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
     DIT_TRY(reject_too_large(params, element, meshes, rejected));
     for (int i = 0; i < workload->dropped_count && w.status == DIT_OK; i++)
         add_dropped(&w, rejected, &workload->dropped[i], params->mesh);
+    put_verdicts(&w, rejected);
     dit_json_put_status(&w, sort_meshes(meshes));
     return w.status;
 }
@@ -564,7 +602,8 @@ dit_status suite_explain(const suite_explain_params *params, const suite_single_
 {
     suite_workload workload;
     *out = NULL;
-    DIT_TRY(expand_all(params, &workload));
+    const suite_meshes_params meshes = suite_explain_meshes(params);
+    DIT_TRY(suite_meshes_expand(&meshes, "explain", &workload));
     dit_json_writer w = {0};
     *out = dit_json_new_object(&w);
     dit_status st = *out ? explain_workload(params, single, &workload, *out) : w.status;

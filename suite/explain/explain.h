@@ -6,11 +6,13 @@
 
 #include "base/json.h"
 #include "base/parallel.h"
+#include "suite/explain/meshes.h"
 #include "suite/launch/one_case.h"
 
 /* Zero and NULL mean the model's default run, one image, platform "any". */
 typedef struct {
     const char *model, *platform;
+    const char *profile; /* required on a simulated platform: its software decides what pipelines send; else NULL */
     const char *element; /* that sizes are of, "bf16"; NULL: what the platform computes in, fp32 where it is "any" */
     int64_t devices;     /* ranks; 1..4096; 0: as many as `mesh` has */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
@@ -18,8 +20,12 @@ typedef struct {
     const dit_parallel *mesh;                 /* this one only; NULL: all                                    */
 } suite_explain_params;
 
-/* *out (caller deletes): {"model", "devices", "element", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh",
- * "code", "reason"}]}. A mesh is {"mesh", "method", "attention", "parallel", "bytes_per_step",
+/* Gives the meshes that are explained. Strings stay the caller's. */
+suite_meshes_params suite_explain_meshes(const suite_explain_params *params);
+
+/* *out (caller deletes): {"model", "platform"?, "profile"?, "software"? and "projection"? (suite_profile_put),
+ * "devices", "element", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh", "code", "reason", "verdict"}]}. A
+ * mesh is {"mesh", "profile"?, "method", "attention", "parallel", "bytes_per_step",
  * "predicted_bytes_per_step", "messages_per_step", "least_bytes_per_step", "gather_bytes", "flops_per_step", "memory",
  * "memory_bytes", "ranks", "exchanges": [text], "schedule"?}: bytes are those of the rank that sends most, memory of
  * the one that holds most. "ranks" has one of each kind of rank, {"rank", "stage", "blocks", "bytes_per_step",

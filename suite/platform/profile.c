@@ -144,6 +144,19 @@ dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
     return w.status;
 }
 
+void suite_profile_put(dit_json_writer *w, cJSON *answer, const char *name)
+{
+    suite_profile profile;
+    dit_status st = suite_profile_load(name, &profile);
+    dit_json_put_status(w, st);
+    if (st != DIT_OK) return;
+    cJSON *software = dit_json_put_object(w, answer, "software");
+    dit_json_put_string(w, software, "title", profile.title);
+    dit_json_put_bool(w, software, "measured", profile.measured);
+    dit_json_put_string(w, software, "evidence", profile.evidence);
+    if (!profile.measured) dit_json_put_string(w, answer, "projection", SUITE_PROFILE_PROJECTION);
+}
+
 dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out)
 {
     const cJSON *object = dit_json_member(dit_json_member(dit_json_member(session, "simulation"), "profiles"), name);

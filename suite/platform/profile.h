@@ -6,6 +6,7 @@
 
 #include "base/habits.h"
 #include "base/json.h"
+#include "base/json_writer.h"
 #include "suite/catalogue/vae.h"
 
 /* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
@@ -15,6 +16,9 @@ typedef struct {
     bool measured;
     dit_habits habits;
 } suite_profile;
+
+/* What is said wherever a simulated number of software stands that is not `measured`. */
+#define SUITE_PROFILE_PROJECTION "projection: this software has not been measured on a GPU"
 
 /* Reads workloads/profiles/NAME.json whole. A file that "extends" another one has that one's members where it has none
  * of its own, also within "parts" and "evidence", and what was fitted for that one counts for it, too, unless its own
@@ -28,6 +32,9 @@ dit_status suite_profile_load(const char *name, suite_profile *out);
  * profile's census has it. Errors: as suite_profile_read. */
 dit_status suite_profile_decodes(const char *name, const suite_vae *vae, bool *out);
 
+/* Puts "software" {"title", "measured", "evidence"} of the profile into an answer, and "projection", the sentence, where
+ * nobody has measured it. A profile that cannot be read is the writer's status. */
+void suite_profile_put(dit_json_writer *w, cJSON *answer, const char *name);
 /* Write and read the member NAME of "profiles" in a session's first line (results/schema/journal.schema.json). Errors
  * of reading: DIT_ERR_NOT_FOUND when the line does not describe that profile. */
 dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles);

@@ -34,6 +34,18 @@ void suite_search_release(suite_search *search)
     *search = (suite_search){.winner = -1};
 }
 
+bool suite_search_is_known(const suite_search_candidate *candidate)
+{
+    return candidate->value > 0 && (candidate->state == SUITE_FOUND_SIMULATED || candidate->state == SUITE_FOUND_OPEN);
+}
+
+int suite_search_best(const suite_search *search, bool exact)
+{
+    for (int i = 0; i < search->count; i++)
+        if (search->candidates[i].exact == exact && suite_search_is_known(&search->candidates[i])) return i;
+    return -1;
+}
+
 const char *suite_search_part_name(suite_search_part part)
 {
     static const char *const names[SUITE_CHANGE_COUNT] = {"host", "links", "device"};

@@ -3,6 +3,7 @@
 #define DIT_SUITE_SEARCH_FOUND_H
 
 #include "base/parallel.h"
+#include "suite/explain/meshes.h"
 #include "suite/platform/calibration.h"
 #include "suite/simulate/bounds.h"
 #include "suite/workload/workload.h"
@@ -30,6 +31,10 @@ typedef struct {
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     bool approximate;         /* stages and displaced patches, too                                            */
     const dit_parallel *mesh; /* this one alone, on as many devices as it has; NULL: all */
+    const suite_meshes_params
+        *meshes;         /* goal latency: what these ask for, in place of what follows from the rest, on all
+                                          devices, or those of `mesh`; NULL: that */
+    bool apart;          /* goal latency: exact meshes and displaced ones do not run against each other */
     bool untuned;        /* of each number of ranks only what nobody searches for: CFG, then Ulysses, then a ring */
     bool bounds_only;    /* simulate nothing: candidates stay open, by their bounds                      */
     bool exhaustive;     /* simulate every mesh that fits: for tests                                     */
@@ -106,7 +111,7 @@ typedef struct {
     int size_count;
     suite_workload *uneven; /* one for each mesh whose stages were cut anew */
     int uneven_count;
-    int winner;              /* of candidates; -1: none. With goal front that of the most devices */
+    int winner; /* of candidates; -1: none. With goal front that of the most devices; with request.apart of the exact ones */
     suite_shape_cache cache; /* where request.fresh does not forbid it, and there are candidates */
     int simulated, kept, by_bound, by_memory, failed; /* how many candidates; simulated: now */
     suite_search_change changes[SUITE_CHANGE_COUNT];  /* with request.what_if */
@@ -115,6 +120,10 @@ typedef struct {
 
 /* Accepts a zeroed one. */
 void suite_search_release(suite_search *search);
+/* Whether its value is known: goal memory has one without a simulation. */
+bool suite_search_is_known(const suite_search_candidate *candidate);
+/* Gives the best candidate with a value, of those that are exact, or displaced; -1: there is none. */
+int suite_search_best(const suite_search *search, bool exact);
 
 /* What the simulations of a search, and its bounds, are told. Strings are the search's. */
 suite_simulate_params suite_search_params(const suite_search *search);

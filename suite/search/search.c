@@ -207,6 +207,7 @@ static void enter_race(search_race *race)
         bool fits = one->state == SUITE_FOUND_OPEN;
         race->runners[i] = (suite_runner){.bound = one->value_bound, .out = !fits};
         if (s->request.goal == SUITE_GOAL_FRONT) race->runners[i].group = size_index(s, one->ranks);
+        if (s->request.apart) race->runners[i].group = !one->exact;
         if (fits && !s->request.fresh && suite_shape_cache_find(&s->cache, one->kase->document, one->ranks, &known))
             take_time(race, i, &known, true);
     }
@@ -242,12 +243,6 @@ static dit_status simulate_best_first(suite_search *s)
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-/* Goal memory has a value without a simulation. */
-static bool is_known(const suite_search_candidate *one)
-{
-    return one->value > 0 && (one->state == SUITE_FOUND_SIMULATED || one->state == SUITE_FOUND_OPEN);
-}
-
 static int rank_of(const suite_search_candidate *one)
 {
     static const int ranks[SUITE_FOUND_COUNT] = {
@@ -259,7 +254,8 @@ static int by_value(const void *a, const void *b)
 {
     const suite_search_candidate *x = a, *y = b;
     if (rank_of(x) != rank_of(y)) return rank_of(x) - rank_of(y);
-    double first = is_known(x) ? x->value : x->value_bound, second = is_known(y) ? y->value : y->value_bound;
+    double first = suite_search_is_known(x) ? x->value : x->value_bound,
+           second = suite_search_is_known(y) ? y->value : y->value_bound;
     if (first != second) return first < second ? -1 : 1;
     return x->ranks != y->ranks ? x->ranks - y->ranks : strcmp(x->mesh, y->mesh);
 }
@@ -268,7 +264,7 @@ static int by_value(const void *a, const void *b)
 static int find_winner(const suite_search *s, int ranks)
 {
     for (int i = 0; i < s->count; i++)
-        if (is_known(&s->candidates[i]) && (!ranks || s->candidates[i].ranks == ranks)) return i;
+        if (suite_search_is_known(&s->candidates[i]) && (!ranks || s->candidates[i].ranks == ranks)) return i;
     return -1;
 }
 
@@ -289,9 +285,10 @@ static void judge(const suite_search *s, suite_search_candidate *one)
 {
     bool sizes = s->request.goal == SUITE_GOAL_FRONT;
     int winner = sizes ? s->sizes[size_index(s, one->ranks)].winner : s->winner;
+    if (s->request.apart) winner = suite_search_best(s, one->exact);
     one->behind = NAN;
     if (winner < 0) return;
-    double best = s->candidates[winner].value, own = is_known(one) ? one->value : one->value_bound;
+    double best = s->candidates[winner].value, own = suite_search_is_known(one) ? one->value : one->value_bound;
     if (one->state == SUITE_FOUND_SIMULATED || one->state == SUITE_FOUND_OPEN || one->state == SUITE_FOUND_BOUND)
         one->behind = own / best - 1;
     if (one->state == SUITE_FOUND_BOUND)
@@ -312,6 +309,7 @@ static void finish(suite_search *s)
     qsort(s->candidates, (size_t)s->count, sizeof *s->candidates, by_value);
     for (int i = 0; i < s->size_count; i++) s->sizes[i].winner = find_winner(s, s->sizes[i].ranks);
     s->winner = find_winner(s, s->request.goal == SUITE_GOAL_FRONT ? (int)s->request.devices : 0);
+    if (s->request.apart) s->winner = suite_search_best(s, true);
     for (int i = 0; i < s->count; i++) judge(s, &s->candidates[i]);
 }
 

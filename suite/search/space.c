@@ -25,6 +25,7 @@ static bool takes_sizes(suite_search_goal goal)
 /* All meshes of so many ranks, or `mesh` alone. */
 static dit_status expand(const suite_search_request *request, int ranks, const dit_parallel *mesh, suite_workload *out)
 {
+    if (request->meshes) return suite_meshes_expand(request->meshes, "search", out);
     const suite_meshes_params meshes = {.model = request->model,
                                         .platform = request->platform,
                                         .profile = request->profile,
@@ -194,7 +195,7 @@ dit_status suite_search_add_uneven(suite_search *search, const suite_platform *p
     int even = search->count;
     dit_parallel mesh;
     bool better;
-    if (!search->request.approximate || search->request.mesh) return DIT_OK;
+    if (!search->request.approximate || search->request.mesh || search->request.meshes) return DIT_OK;
     search->uneven = calloc((size_t)even + 1, sizeof *search->uneven);
     if (!search->uneven) return fail_memory();
     for (int i = 0; i < even; i++) {

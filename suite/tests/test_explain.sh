@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
 . ci/tap.sh
 small=(--model pixart-alpha-xl-2~two-blocks --height 256 --width 256)
 
@@ -89,21 +90,21 @@ report $? "four images may be divided by data parallelism; --json holds it all"
 "$ditbench" explain --model hunyuanvideo --gpus 2 --platform local-cpu >"$work/text" 2>&1
 grep -q 'E_CONSTRAINT_MEMORY' "$work/text"
 report $? "a platform drops what does not fit it"
-"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --dtype fp32 >"$work/text" 2>&1
-grep -q '^u4 .*E_CONSTRAINT_MEMORY: needs .* per rank in fp32, 8xrtx-4090 has' "$work/text" && ! grep -q '^u4 *ulysses' "$work/text" &&
-    grep -q '^pp4 *local' "$work/text"
+"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --times none --dtype fp32 >"$work/text" 2>&1
+grep -q '^u4 .*E_CONSTRAINT_MEMORY: needs .* per rank in fp32, 8xrtx-4090 has .* GiB: [0-9.]* GiB are missing' "$work/text" &&
+    ! grep -q '^u4 *ulysses' "$work/text" && grep -q '^pp4 *local' "$work/text"
 report $? "so does a simulated one, by what is counted in --dtype"
-"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --element fp32 >"$work/other" 2>&1
+"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --times none --element fp32 >"$work/other" 2>&1
 cmp -s "$work/text" "$work/other" && "$ditbench" help explain >"$work/help" && grep -q -e --dtype "$work/help" && ! grep -q -e --element "$work/help"
 report $? "--element, as --dtype was called, is still taken"
 
 # What a simulation of the same denoising decides, to the hundredth of a GiB.
-agrees() { # PLATFORM NAME-OF-MESH DEGREES MODEL HEIGHT
+agrees() { # PLATFORM NAME-OF-MESH DEGREES MODEL HEIGHT PROFILE
     printf '{"schema": "ditbench.workload/1", "name": "same", "defaults": {"model": "%s", "resolution": "%sx%s", "platform": "%s",
-        "profile": "ditbench", "num_inference_steps": 2%s}}' "$4" "$5" "$5" "$1" "$3" >"$work/same.json"
+        "profile": "%s", "num_inference_steps": 2%s}}' "$4" "$5" "$5" "$1" "$6" "$3" >"$work/same.json"
     rm -rf "$work/same"
     "$ditbench" run "$work/same.json" -q --output "$work/same" >"$work/log" 2>&1
-    "$ditbench" explain --model "$4" --mesh "$2" --height "$5" --width "$5" --num_inference_steps 2 --platform "$1" --json >"$work/json" 2>"$work/log"
+    "$ditbench" explain --model "$4" --mesh "$2" --height "$5" --width "$5" --num_inference_steps 2 --platform "$1" --profile "$6" --times none --json >"$work/json" 2>"$work/log"
     counted=$(sed -n 's/.*"total_bytes":\([0-9]*\).*/\1/p' "$work/same/journal.jsonl" | head -n 1)
     if grep -q '"status":"oom"' "$work/same/journal.jsonl"; then
         grep -qF "needs $(awk -v b="$counted" 'BEGIN { printf "%.2f", b / 1073741824 }') GiB per rank in fp16" "$work/json"
@@ -113,19 +114,72 @@ agrees() { # PLATFORM NAME-OF-MESH DEGREES MODEL HEIGHT
 }
 if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine-sim" ]; then
     for platform in 8xrtx-4090 8xl40 8xa100-sxm; do
-        agrees "$platform" 1 '' flux.1-dev 1024
+        agrees "$platform" 1 '' flux.1-dev 1024 ditbench
         report $? "$platform: one device holds of FLUX what its simulation says"
-        agrees "$platform" "u2 r2" ', "ulysses_degree": 2, "ring_degree": 2' flux.1-dev 4096
+        agrees "$platform" "u2 r2" ', "ulysses_degree": 2, "ring_degree": 2' flux.1-dev 4096 ditbench
         report $? "$platform: so do four"
-        agrees "$platform" 1 '' hunyuanvideo 720
+        agrees "$platform" 1 '' hunyuanvideo 720 torch-compile
         report $? "$platform: and of HunyuanVideo"
     done
 else
     report 0 "explain and simulations agree # SKIP no simulator in this build (Debian: libsimgrid-dev)"
 fi
-"$ditbench" explain flux.1-dev --gpus 1 --platform 8xrtx-4090 >"$work/text" 2>&1
-grep -q '^flux.1-dev on 1 device in fp16, 1024x1024, 28 steps$' "$work/text" && ! grep -q 'not legal' "$work/text"
+"$ditbench" explain flux.1-dev --gpus 1 --platform 8xrtx-4090 --times none >"$work/text" 2>&1
+grep -q '^flux.1-dev on 1 device in fp16, 1024x1024, 28 steps, 8xrtx-4090, software torch-compile$' "$work/text" &&
+    ! grep -q 'not legal\|out of memory' "$work/text" && grep -q '^1 *local' "$work/text"
 report $? "FLUX fits a card of 24 GiB in the card's own element; numbers and nouns agree"
+
+# What other software sends is counted as its profile has it: text with every patch of a pipeline.
+sends() { "$ditbench" explain flux.1-dev --mesh pp2 --platform 8xl40 --times none --profile "$1" --json | sed -n 's/^\t*"\(predicted_\)\{0,1\}bytes_per_step":[^0-9]*\([0-9]*\).*/\2/p' | head -n 2 | paste -sd' '; }
+read -r own own_formula <<<"$(sends ditbench)"
+read -r eager eager_formula <<<"$(sends pytorch-eager)"
+[ "$own" -gt 0 ] && [ "$eager" -gt "$own" ] && [ "$own" = "$own_formula" ] && [ "$eager" = "$eager_formula" ]
+report $? "the software of --profile decides what a pipeline sends, counted and by formula ($own, $eager bytes)"
+
+# ---- times and verdicts ------------------------------------------------------------------------------------------------
+tiny=(flux.1-dev~one-of-each --platform 8xl40 --gpus 4 --num_inference_steps 8)
+if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine-sim" ]; then
+    "$ditbench" explain "${tiny[@]}" >"$work/text" 2>"$work/log"
+    report $? "meshes have times on a simulated platform"
+    grep -q ' simulated, at most ' "$work/log" && "$ditbench" explain "${tiny[@]}" >"$work/again" 2>"$work/log" && [ ! -s "$work/log" ] && cmp -s "$work/text" "$work/again"
+    report $? "a second call simulates nothing, and says the same"
+    "$ditbench" search flux.1-dev~one-of-each --platform 8xl40 --devices 4 --steps 8 --what-if 0 --json >"$work/found" 2>"$work/log"
+    best=$(sed -n '/"winner"/,/}/s/^.*"mesh":[[:space:]]*"\([^"]*\)".*/\1/p' "$work/found" | head -n 1)
+    [ ! -s "$work/log" ] && [ -n "$best" ] && [ "$(sed -n '/^exact:/,/^$/s/   *.* best  .*//p' "$work/text")" = "$best" ]
+    report $? "the best exact mesh is the one that search finds, which needs no simulation then ($best)"
+    grep -q '^[a-z0-9 ]* .* [0-9.]* % behind  ' "$work/text" && grep -q 'excluded by bound: at least [0-9.]* % behind' "$work/text" &&
+        sed -n '/^approximate/,$p' "$work/text" | grep -q 'best approximate: [0-9.]* % \(less\|more\) time than .*, the best exact one'
+    report $? "verdicts say how far others are behind; approximate meshes are judged among themselves"
+    grep -q '^mesh .* s, torch-compile ' "$work/text" && ! grep -q 'projection' "$work/text"
+    report $? "the column of times names the software"
+    "$ditbench" explain "${tiny[@]}" --profile ditbench --times bounds >"$work/text" 2>"$work/log"
+    grep -q '^software ditbench .*projection: this software has not been measured on a GPU$' "$work/text" && ! grep -q ' best  ' "$work/text" &&
+        grep -q '^mesh .* no less than s' "$work/text" && [ ! -s "$work/log" ]
+    report $? "--times bounds simulates nothing; software that nobody measured is a projection"
+    "$ditbench" explain "${tiny[@]}" --json >"$work/json" 2>/dev/null
+    meshes=$(grep -c '"parallel":' "$work/json")
+    [ "$meshes" -gt 5 ] && [ "$(grep -c '"profile":[[:space:]]*"torch-compile"' "$work/json")" -eq $((meshes + 1)) ] &&
+        [ "$(grep -c '"verdict":' "$work/json")" -eq $((meshes + $(grep -c '"code":' "$work/json"))) ] && grep -q '"verdict":[[:space:]]*"not legal: ' "$work/json"
+    report $? "--json has profile and verdict of each mesh, and a verdict of each that is refused"
+    "$ditbench" explain flux.1-dev --platform 8xrtx-4090 --gpus 2 -q >"$work/text" 2>&1
+    grep -q '^u2 .* out of memory: 8.14 GiB missing of 32.14 GiB ' "$work/text"
+    report $? "what fits as denoising, and not as a request, is out of memory, with what is missing"
+    "$ditbench" explain flux.1-dev~one-of-each --platform 8xl40 --mesh "u2 r2" --num_inference_steps 8 >"$work/text" 2>"$work/log"
+    grep -q '^a request (pipeline, torch-compile): [0-9.]* s simulated, .* bound by .* GiB a rank; fits' "$work/text"
+    report $? "one mesh has its time, too"
+    mkdir "$work/bin" && ln -s /usr/bin/* "$work/bin/" && rm "$work/bin/smpirun" &&
+        PATH=$work/bin "$ditbench" explain "${tiny[@]}" >"$work/text" 2>"$work/log" && grep -q "^no times: SimGrid's smpirun is not installed" "$work/text" && grep -q '^u4 *ulysses ' "$work/text" &&
+        PATH=$work/bin "$ditbench" explain "${tiny[@]}" --json 2>/dev/null | grep -q '"no_times":'
+    report $? "without a simulator it says so and prints what is counted"
+else
+    report 0 "meshes have times # SKIP no simulator in this build (Debian: libsimgrid-dev)"
+fi
+"$ditbench" explain flux.1-dev --gpus 2 --platform local-cpu --profile torch-compile >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q -e '--profile is of simulated platforms, and local-cpu is none' "$work/log"
+report $? "software of a platform that is measured is refused"
+"$ditbench" explain flux.1-dev --gpus 2 --platform 8xl40 --times fast >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'simulated, bounds, none' "$work/log"
+report $? "an unknown word for times is refused with those there are"
 "$ditbench" explain --model pixart-alpha-xl-2~two-blocks --pipefusion_parallel_degree 2 >"$work/text" 2>&1 && grep -q 'mesh pp2' "$work/text"
 report $? "xDiT's name for pipeline stages is taken"
 "$ditbench" explain flux.1-dev --gpus 1 --height 1024 >"$work/text" 2>&1

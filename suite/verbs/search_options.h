@@ -7,7 +7,7 @@
 #include "suite/console/cli.h"
 #include "suite/search/found.h"
 
-enum { SEARCH_OPTIONS = 12 };
+enum { SEARCH_OPTIONS = 13 };
 
 /* The values that were given, beside those that stand in the request; begin with a zeroed one. `fitted` is released by
  * suite_calibration_release. */
