@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
 # Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; all targets)
-# Targets: annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace workload.
+# Targets: annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace traffic workload.
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-known="annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace workload"
+known="annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace traffic workload"
 # shellcheck disable=SC2206  # names are words
 [ ${#targets[@]} -gt 0 ] || targets=($known)
 build=build/fuzz
@@ -33,6 +33,7 @@ seeds_of() {
     json | safetensors) echo "base/tests/corpus_$1" ;;
     workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
     sites) echo workloads/sites workloads/power ;;
+    traffic) echo workloads/traffic ;;
     *) echo "suite/tests/corpus_$1" ;;
     esac
 }
@@ -41,7 +42,7 @@ longest_of() { # bytes of an input; a workload is long
     case $1 in
     pack) echo 16384 ;;
     workload) echo 8192 ;;
-    baseline | held_out | import | prices | published | sites) echo 4096 ;;
+    baseline | held_out | import | prices | published | sites | traffic) echo 4096 ;;
     *) echo 2048 ;;
     esac
 }

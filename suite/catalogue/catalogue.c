@@ -73,9 +73,9 @@ static dit_status list_folder(name_list *list, const char *folder, const char *p
 
 static bool holds_workloads(const char *name)
 {
-    static const char *const others[] = {"models",        "vaes",   "platforms", "schema",
-                                         "accelerators",  "links",  "profiles",  "calibrations",
-                                         "text_encoders", "prices", "sites",     "power"};
+    static const char *const others[] = {"models", "vaes",     "platforms",    "schema",        "accelerators",
+                                         "links",  "profiles", "calibrations", "text_encoders", "prices",
+                                         "sites",  "power",    "traffic"};
     if (name[0] == '.') return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0) return false;

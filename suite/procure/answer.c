@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const suite_ranged *ranged)
+void suite_answer_ranged(dit_json_writer *w, cJSON *parent, const char *key, const suite_ranged *ranged)
 {
     if (ranged->value <= 0) return;
     cJSON *one = dit_json_put_object(w, parent, key);
@@ -17,7 +17,7 @@ static void put_ranged(dit_json_writer *w, cJSON *parent, const char *key, const
     if (isfinite(ranged->most)) dit_json_put_number(w, one, "hi", ranged->most); /* else nothing can be said */
 }
 
-static void put_absent(dit_json_writer *w, cJSON *row, const char *what, const char *reason)
+void suite_answer_absent(dit_json_writer *w, cJSON *row, const char *what, const char *reason)
 {
     cJSON *absent = cJSON_GetObjectItemCaseSensitive(row, "absent");
     if (!absent) absent = dit_json_put_object(w, row, "absent");
@@ -26,7 +26,7 @@ static void put_absent(dit_json_writer *w, cJSON *row, const char *what, const c
 
 /* ---- question ------------------------------------------------------------------------------------------------------ */
 
-static void put_arrivals(dit_json_writer *w, cJSON *question, const suite_procure_request *request)
+void suite_answer_arrivals(dit_json_writer *w, cJSON *parent, const suite_arrivals *arrivals)
 {
     static const char *const laws[] = {
         [SUITE_ARRIVALS_POISSON] = "poisson",
@@ -34,17 +34,21 @@ static void put_arrivals(dit_json_writer *w, cJSON *question, const suite_procur
         [SUITE_ARRIVALS_GAMMA] = "gamma",
         [SUITE_ARRIVALS_TRACE] = "trace",
     };
+    dit_json_put_string(w, parent, "arrivals", laws[arrivals->law]);
+    if (arrivals->law == SUITE_ARRIVALS_GAMMA) dit_json_put_number(w, parent, "variation", arrivals->variation);
+    dit_json_put_int(w, parent, "seed", (int64_t)arrivals->seed);
+}
+
+static void put_load_asked(dit_json_writer *w, cJSON *question, const suite_procure_request *request)
+{
     dit_json_put_number(w, question, "quantile", request->slo.quantile);
-    dit_json_put_string(w, question, "arrivals", laws[request->arrivals.law]);
-    if (request->arrivals.law == SUITE_ARRIVALS_GAMMA)
-        dit_json_put_number(w, question, "variation", request->arrivals.variation);
-    dit_json_put_int(w, question, "seed", (int64_t)request->arrivals.seed);
+    suite_answer_arrivals(w, question, &request->arrivals);
     if (!(request->rate > 0)) return;
     dit_json_put_number(w, question, "images_per_hour", 3600 * request->rate * suite_choice_images(request));
     dit_json_put_int(w, question, "spares", request->spares);
 }
 
-static void put_question(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
+void suite_answer_question(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
 {
     cJSON *question = dit_json_put_object(w, document, "question");
     const suite_search_request *search = &request->search;
@@ -60,7 +64,7 @@ static void put_question(dit_json_writer *w, cJSON *document, const suite_procur
     dit_json_put_string(w, question, "element", search->element ? search->element : "fp16");
     dit_json_put_string(w, question, "calibration", suite_calibration_path(search->calibration));
     if (request->slo.seconds > 0) dit_json_put_number(w, question, "slo_s", request->slo.seconds);
-    if (request->scenario == SUITE_SCENARIO_SERVER) put_arrivals(w, question, request);
+    if (request->scenario == SUITE_SCENARIO_SERVER) put_load_asked(w, question, request);
     if (request->slo.times > 0) dit_json_put_number(w, question, "slo_times_alone", request->slo.times);
     if (request->supply_w > 0) dit_json_put_number(w, question, "power_limit_w", request->supply_w);
     if (request->site) dit_json_put_string(w, question, "site", request->site->name);
@@ -112,7 +116,7 @@ static void put_service(dit_json_writer *w, cJSON *row, const suite_split *split
     dit_json_put_string(w, one, "evidence", "simulated");
     dit_json_put_string(w, one, "case_id", split->chosen->kase->case_id);
     if (!service->has_interval) {
-        put_absent(w, row, "interval", service->why);
+        suite_answer_absent(w, row, "interval", service->why);
         return;
     }
     const suite_interval *interval = &service->interval;
@@ -131,7 +135,7 @@ static void put_cost(dit_json_writer *w, cJSON *row, const suite_procure_request
 {
     const suite_price *price = &split->price;
     if (price->absence != SUITE_PRICE_THERE) {
-        put_absent(w, row, "cost", price->reason);
+        suite_answer_absent(w, row, "cost", price->reason);
         return;
     }
     char oldest[SUITE_DAY_TEXT], newest[SUITE_DAY_TEXT];
@@ -156,13 +160,13 @@ static void put_cost(dit_json_writer *w, cJSON *row, const suite_procure_request
         dit_json_put_number(w, one, "per_hour", price->uses[i].per_hour);
         dit_json_put_int(w, one, "age_days", price->uses[i].age_days);
     }
-    put_ranged(w, cost, "per_1000", &split->per_1000);
+    suite_answer_ranged(w, cost, "per_1000", &split->per_1000);
 }
 
 static void put_power(dit_json_writer *w, cJSON *row, const suite_split *split)
 {
     if (!split->has_power) {
-        put_absent(w, row, "power", "neither a fit nor a power limit of the accelerator is known");
+        suite_answer_absent(w, row, "power", "neither a fit nor a power limit of the accelerator is known");
         return;
     }
     cJSON *power = dit_json_put_object(w, row, "power");
@@ -221,7 +225,7 @@ static void put_owned(dit_json_writer *w, cJSON *row, const suite_procure_reques
     const suite_owned *owned = &split->owned;
     if (!request->site) return;
     if (!owned->there) {
-        put_absent(w, row, "own", owned->reason);
+        suite_answer_absent(w, row, "own", owned->reason);
         return;
     }
     cJSON *own = dit_json_put_object(w, row, "own");
@@ -239,7 +243,7 @@ static void put_owned(dit_json_writer *w, cJSON *row, const suite_procure_reques
     dit_json_put_number(w, own, "per_hour", owned->busy.total);
     dit_json_put_number(w, own, "running_share", suite_own_running_share(&owned->busy));
     dit_json_put_number(w, own, "available_hours", owned->busy.hours / 12); /* of a month */
-    put_ranged(w, own, "per_1000", &owned->per_1000);
+    suite_answer_ranged(w, own, "per_1000", &owned->per_1000);
     put_break_even(w, own, owned);
     if (owned->month_own_h <= 0) return;
     cJSON *month = dit_json_put_object(w, own, "month");
@@ -287,7 +291,7 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     dit_json_put_string(w, row, "accelerator", machine->machine.accelerator);
     dit_json_put_int(w, row, "devices", split->devices);
     if (!split->chosen) {
-        put_absent(w, row, "service_s", split->reason);
+        suite_answer_absent(w, row, "service_s", split->reason);
         return;
     }
     dit_json_put_string(w, row, "mesh", split->chosen->mesh);
@@ -314,7 +318,7 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
         dit_json_put_bool(w, slo, "least_devices", split->least);
     }
     if (request->scenario == SUITE_SCENARIO_SERVER) put_load(w, row, split);
-    put_ranged(w, row, "images_per_hour", &split->images_per_hour);
+    suite_answer_ranged(w, row, "images_per_hour", &split->images_per_hour);
     put_cost(w, row, request, split);
     put_power(w, row, split);
     put_fleet(w, row, split);
@@ -428,7 +432,7 @@ void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure
                         const suite_procured *procured)
 {
     dit_json_put_string(w, document, "schema", "ditbench.procure/1");
-    put_question(w, document, request);
+    suite_answer_question(w, document, request);
     put_software(w, document, request);
     put_run(w, document, procured);
     cJSON *list = dit_json_put_array(w, document, "splits");

@@ -9,4 +9,11 @@
 void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request,
                         const suite_procured *procured);
 
+/* Add what answers of several kinds share: the question; how requests arrive; a number with its interval, nothing where
+ * there is none; and why something is missing. */
+void suite_answer_arrivals(dit_json_writer *w, cJSON *parent, const suite_arrivals *arrivals);
+void suite_answer_question(dit_json_writer *w, cJSON *document, const suite_procure_request *request);
+void suite_answer_ranged(dit_json_writer *w, cJSON *parent, const char *key, const suite_ranged *ranged);
+void suite_answer_absent(dit_json_writer *w, cJSON *row, const char *what, const char *reason);
+
 #endif

@@ -21,7 +21,7 @@ static bool is_asked(const suite_procure_machine *machine, int devices)
     return machine->only ? devices == machine->priced.devices : (devices & (devices - 1)) == 0;
 }
 
-static int largest_size(const suite_procure_machine *machine)
+int suite_procure_largest(const suite_procure_machine *machine)
 {
     int devices = 1;
     if (machine->only) return machine->priced.devices;
@@ -113,10 +113,10 @@ static void mark_least(suite_procured *out, int first)
     if (least) least->least = true;
 }
 
-/* Whether anybody has told how fast the accelerator computes in the element; else why[] says it. */
-static dit_status is_known(const suite_price_machine *machine, const char *element, char why[300])
+dit_status suite_procure_is_known(const suite_price_machine *machine, const char *element, char why[300])
 {
     suite_accelerator accelerator;
+    if (!element) element = "fp16";
     DIT_TRY(suite_accelerator_load(machine->accelerator, &accelerator));
     const cJSON *rates = dit_json_member(accelerator.source.root, "peak_flops_per_s");
     why[0] = '\0';
@@ -143,10 +143,10 @@ static dit_status fill_machine(const suite_procure_request *request, int index, 
     char why[sizeof split->reason];
     int first = out->count;
     asked.platform = machine->priced.machine.name;
-    asked.devices = largest_size(machine);
+    asked.devices = suite_procure_largest(machine);
     asked.goal = SUITE_GOAL_FRONT;
     if (!asked.element) asked.element = "fp16"; /* of the published times that the machines were fitted on */
-    DIT_TRY(is_known(&machine->priced.machine, asked.element, why));
+    DIT_TRY(suite_procure_is_known(&machine->priced.machine, asked.element, why));
     if (why[0]) {
         DIT_TRY(add_split(out, index, asked.devices, &split));
         memcpy(split->reason, why, sizeof split->reason);

@@ -13,4 +13,10 @@
 /* Answers. Errors: those of search, prices and intervals; DIT_ERR_INTERRUPTED; DIT_ERR_MEMORY. */
 dit_status suite_procure(const suite_procure_request *request, suite_procured *out);
 
+/* Returns the most devices of a machine that are asked about: a power of two, or the number that was named. */
+int suite_procure_largest(const suite_procure_machine *machine);
+/* Whether anybody has told how fast the accelerator computes in the element (NULL: fp16); else why[] says it. Errors: as
+ * suite_accelerator_load. */
+dit_status suite_procure_is_known(const suite_price_machine *machine, const char *element, char why[300]);
+
 #endif

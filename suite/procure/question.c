@@ -8,7 +8,7 @@
 
 const char *const *suite_scenario_names(void)
 {
-    static const char *const names[] = {"single", "offline", "server", NULL};
+    static const char *const names[] = {"single", "offline", "server", "mix", NULL};
     return names;
 }
 

@@ -13,9 +13,10 @@ typedef enum {
     SUITE_SCENARIO_SINGLE,  /* one request on all devices, the next when it is done        */
     SUITE_SCENARIO_OFFLINE, /* all requests are there: replicas of the best mesh share them */
     SUITE_SCENARIO_SERVER,  /* requests arrive by chance: the highest rate within the bound */
+    SUITE_SCENARIO_MIX,     /* classes of requests arrive by chance: suite/mix answers it      */
     SUITE_SCENARIO_COUNT
 } suite_scenario;
-const char *const *suite_scenario_names(void); /* "single", "offline", "server", NULL */
+const char *const *suite_scenario_names(void); /* "single", "offline", "server", "mix", NULL */
 
 typedef enum {
     SUITE_PROCURE_SPEED, /* ranks by seconds of a request (single), or by seconds an image (offline) */

@@ -107,6 +107,24 @@ ok "to the last draw" holds turned 'abs(d["versus"]["faster"]["p_a"] + json.load
 ok "two are two" exits 2 "$ditbench" procure "$model" --versus 8xh100-sxm
 ok "what the first hangs on is told" holds pair 'd["sensitivity"] and all(0 < x["factor"] <= 1 for x in d["sensitivity"])'
 
+# ---- mixed traffic ---------------------------------------------------------------------------------------------------------------
+cat >"$work/mixed.json" <<'TRAFFIC'
+{"schema": "ditbench.traffic/1", "name": "mixed", "classes": [
+  {"name": "small", "resolution": "512x512", "weight": 5, "slo": "300ms"},
+  {"name": "large", "resolution": "2048x2048", "weight": 1, "slo": "1500ms"}]}
+TRAFFIC
+ok "mixed traffic is served" procure mixed --mix "$work/mixed.json"
+ok "with every class in time" holds mixed 'all(c["p95_s"] <= k["bound_s"] for m in d["machines"] if "best" in m for c, k in zip(m["best"]["classes"], d["classes"])) and any("best" in m for m in d["machines"])'
+ok "the best way is no worse than one mesh or replicas that are alike" holds mixed 'all(m["best"]["requests_per_hour"] >= m[w]["requests_per_hour"] * 0.999 for m in d["machines"] for w in ("one", "equal") if w in m)'
+ok "all devices are in its groups" holds mixed 'all(sum(g["replicas"] * g["devices"] for g in m["best"]["groups"]) == m["devices"] and all(g["classes"] for g in m["best"]["groups"]) for m in d["machines"] if "best" in m)'
+ok "a batch that is cut anew is no slower, and above what is possible" holds mixed 'all(m["batch"]["bound_s"] <= m["batch"]["adaptive_s"] * (1 + 1e-9) and m["batch"]["adaptive_s"] <= m["batch"].get("static_s", 1e9) * (1 + 1e-9) for m in d["machines"] if "batch" in m)'
+ok "a machine that is never in time says which class" holds mixed 'all("class" in m["absent"]["division"] or "nobody" in m["absent"]["division"] for m in d["machines"] if "division" in m.get("absent", {}) and "times" in m)'
+ok "for people, too" "$ditbench" procure "${asked[@]}" -q --mix "$work/mixed.json"
+ok "a shipped mix is found by its name" procure shop --mix shop --machines 8xb200-sxm@2
+ok "a name near it is a hint" exits 2 "$ditbench" procure "$model" --mix shopp
+ok "a mix has its own bounds" exits 2 "$ditbench" procure "$model" --mix shop --slo 5s
+ok "scenario mix needs one" exits 2 "$ditbench" procure "$model" --scenario mix
+
 # ---- the page ------------------------------------------------------------------------------------------------------------------
 if command -v gnuplot >/dev/null; then
     ok "a page is written" procure page --scenario server --slo p95=3x --own default --old-prices --output "$work/page of it"
@@ -182,6 +200,13 @@ import jsonschema
 schema = json.load(open(sys.argv[1] + "/results/schema/procure.schema.json"))
 for name in ("first", "wide", "short", "offline", "served", "none", "narrow", "bursts", "fleet", "spared", "owned", "pair", "dear"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+schema = json.load(open(sys.argv[1] + "/results/schema/mix.schema.json"))
+for name in ("mixed", "shop"):
+    jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+schema = json.load(open(sys.argv[1] + "/workloads/schema/traffic.schema.json"))
+for name in ("shop", "bursts"):
+    jsonschema.validate(json.load(open(f"{sys.argv[1]}/workloads/traffic/{name}.json")), schema)
+jsonschema.validate(json.load(open(sys.argv[2] + "/mixed.json")), schema)
 PY
 }
 if python3 -c 'import jsonschema' 2>/dev/null; then

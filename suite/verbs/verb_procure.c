@@ -4,10 +4,12 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/terminal.h"
 #include "suite/launch/command.h"
+#include "suite/mix/mix_answer.h"
 #include "suite/paths.h"
 #include "suite/platform/profile.h"
 #include "suite/procure/answer.h"
 #include "suite/procure/procure.h"
+#include "suite/verbs/mix_print.h"
 #include "suite/verbs/price_options.h"
 #include "suite/verbs/procure_print.h"
 #include "suite/verbs/search_options.h"
@@ -31,7 +33,9 @@ static const char purpose[] =
     "interval is on one side; else it is likely or unlikely, with the share of held-out errors that leave it within.\n"
     "With --rate scenario server says how many machines serve it, --spares of them down; with --own what owning costs\n"
     "beside renting; with --power-limit how many the supply suffices for; --versus A,B compares two machines.\n"
-    "--output DIR writes procure.json, figures and a page.\n"
+    "--output DIR writes procure.json, figures and a page. --mix FILE asks for mixed traffic: classes of requests, "
+    "each\n"
+    "with its bound, and how a machine is cut into groups of devices that serve them.\n"
     "Exit: 0 answered; 2 a wrong question; 4 without a simulator; 5 the predictions' own checks do not allow verdicts.";
 static const char examples[] =
     "ditbench procure --model flux.1-dev --slo 5s\n"
@@ -41,6 +45,7 @@ static const char examples[] =
     "ditbench procure flux.1-dev --scenario server --slo p95=10s --rate 5000/h --spares 1 --goal cost\n"
     "ditbench procure flux.1-dev --scenario offline --own default --hours 10 --goal cost --output results/local/own\n"
     "ditbench procure flux.1-dev --versus 8xh100-sxm@8,8xb200-sxm@4 --power-limit 40kW\n"
+    "ditbench procure flux.1-dev --mix shop --machines 8xh100-sxm,8xl40\n"
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
@@ -51,7 +56,8 @@ typedef struct {
     suite_procure_request request;
     search_options given;
     price_options prices;
-    const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *output;
+    const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *output,
+        *mix;
     int64_t spares;
     double level, hours;
     bool all, extrapolate;
@@ -61,6 +67,8 @@ typedef struct {
     suite_site site;
     suite_procure_machine *list;
     suite_procured answer;
+    suite_traffic traffic;
+    suite_mixed mixed;
     char *command; /* owned */
 } procure_call;
 
@@ -143,6 +151,25 @@ static dit_status check_bound(const procure_call *call)
     return DIT_OK;
 }
 
+/* A mix has its own bounds, arrivals and rates. */
+static dit_status check_mix(const procure_call *call)
+{
+    const struct {
+        bool given;
+        const char *option;
+    } others[] = {{call->slo, "--slo"},       {call->rate, "--rate"},
+                  {call->own, "--own"},       {call->supply, "--power-limit"},
+                  {call->output, "--output"}, {call->versus, "--versus"}};
+    if (!call->mix && call->request.scenario == SUITE_SCENARIO_MIX)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario mix needs the file of a mix"), "add --mix shop");
+    if (!call->mix) return DIT_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].given)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s is not asked of a mix", others[i].option),
+                                  "the file of the mix has bounds and arrivals; leave %s out", others[i].option);
+    return DIT_OK;
+}
+
 static dit_status check_numbers(const procure_call *call)
 {
     if (!(call->level >= 0.5 && call->level <= 0.99))
@@ -159,10 +186,11 @@ static dit_status read_words(procure_call *call)
     int goal = dit_words_find(suite_procure_goal_names(), call->goal);
     if (scenario < 0) return dit_fail_word(DIT_ERR_USAGE, "--scenario", call->scenario, suite_scenario_names());
     if (goal < 0) return dit_fail_word(DIT_ERR_USAGE, "--goal", call->goal, suite_procure_goal_names());
-    request->scenario = (suite_scenario)scenario;
+    request->scenario = call->mix ? SUITE_SCENARIO_MIX : (suite_scenario)scenario;
     request->goal = (suite_procure_goal)goal;
     DIT_TRY(check_bound(call));
     DIT_TRY(check_numbers(call));
+    DIT_TRY(check_mix(call));
     if (call->slo) DIT_TRY(suite_slo_read(call->slo, &request->slo));
     if (call->rate) DIT_TRY(suite_rate_read(call->rate, &request->rate));
     if (call->supply) DIT_TRY(suite_watts_read(call->supply, &request->supply_w));
@@ -213,7 +241,11 @@ static dit_status ask(procure_call *call)
     request->power = &call->power;
     request->forecaster = &call->forecaster;
     request->told = tell, request->context = call;
-    return suite_procure(request, &call->answer);
+    if (!call->mix) return suite_procure(request, &call->answer);
+    request->base = NULL;
+    DIT_TRY(suite_traffic_load(call->mix, &call->traffic));
+    call->answer.licensed = true; /* a mix gives no verdicts */
+    return suite_mix_run(request, &call->traffic, &call->mixed);
 }
 
 /* The command line as typed, for a shell. */
@@ -253,9 +285,20 @@ static dit_status write_files(const procure_call *call, const cJSON *document)
     return DIT_OK;
 }
 
+static dit_status answer_mix(procure_call *call)
+{
+    dit_json_writer w = {0};
+    if (!call->cli.json)
+        return mix_print(&call->request, &call->traffic, &call->mixed, stdout, suite_terminal_width(stdout));
+    cJSON *document = dit_json_new_object(&w);
+    suite_mixed_put(&w, document, &call->request, &call->traffic, &call->mixed);
+    return suite_cli_finish_json(&w, "mix", document);
+}
+
 static dit_status answer(procure_call *call)
 {
     cJSON *document;
+    if (call->mix) return answer_mix(call);
     DIT_TRY(document_of(call, &document));
     dit_status st = call->output ? write_files(call, document) : DIT_OK;
     if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("procure", document);
@@ -267,6 +310,8 @@ static dit_status answer(procure_call *call)
 static void release(procure_call *call)
 {
     suite_procured_release(&call->answer);
+    suite_mixed_release(&call->mixed);
+    suite_traffic_release(&call->traffic);
     suite_forecaster_release(&call->forecaster);
     suite_power_release(&call->power);
     suite_price_book_release(&call->book);
@@ -286,8 +331,8 @@ int suite_verb_procure(int argc, char **argv)
         {"machines", 0, SUITE_OPTION_STRING, "LIST",
          "platforms, also 8xl40@4 for four devices (default: all of one node)", &call.machines, 0, 0},
         {"versus", 0, SUITE_OPTION_STRING, "A,B", "compare two machines, in words", &call.versus, 0, 0},
-        {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single, offline or server (default: single)", &call.scenario, 0,
-         0},
+        {"scenario", 0, SUITE_OPTION_STRING, "WORD", "single, offline, server or mix (default: single)", &call.scenario,
+         0, 0},
         {"goal", 'g', SUITE_OPTION_STRING, "WORD", "speed or cost (default: speed)", &call.goal, 0, 0},
         {"slo", 0, SUITE_OPTION_STRING, "TIME",
          "bound of a request's time: 5s, p99=8s, or 3x for three times one device", &call.slo, 0, 0},
@@ -302,6 +347,8 @@ int suite_verb_procure(int argc, char **argv)
         {"hours", 0, SUITE_OPTION_NUMBER, "N", "with --own: hours a day that a machine works", &call.hours, 0, 0},
         {"power-limit", 0, SUITE_OPTION_STRING, "WATTS", "power that there is, 40kW: how many machines it supplies",
          &call.supply, 0, 0},
+        {"mix", 0, SUITE_OPTION_STRING, "FILE", "mixed traffic: a name of workloads/traffic, or a file", &call.mix, 0,
+         0},
         {"base", 0, SUITE_OPTION_STRING, "NAME",
          "software without tuning, shown beside, or \"none\" (default: pytorch-eager-2025)", &call.base, 0, 0},
         {"level", 0, SUITE_OPTION_NUMBER, "SHARE", "of intervals (0.9)", &call.level, 0, 0},
