@@ -1,6 +1,7 @@
 /* Fuzz target of the reader of published numbers, and of what makes cases of them. Run by ci/fuzz.sh, which names the
  * data files through DITBENCH_WORKLOADS. Beyond not crashing: what is refused says why, and what is accepted is
  * understood or skipped with a reason, and its errors can be written as JSON. */
+#include "suite/simulate/points_answer.h"
 #include "suite/simulate/published_points.h"
 
 #include <stdio.h>

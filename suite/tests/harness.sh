@@ -11,8 +11,6 @@ fault_engine=$build/tests/ditbench-engine-fault
 fake_engine=$build/tests/ditbench-engine-fake # DITBENCH_FAKE says how it behaves (suite/tests/fake_engine.c)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ditbench-test-XXXXXX")
 export DITBENCH_RESULTS=$work/results DITBENCH_WORKLOADS=$source_dir/workloads
-# Open MPI leaks at its end; only leaks of the harness, which write into the test's own output, count (see ok).
-export LSAN_OPTIONS=exitcode=0
 sanitized() { grep -q __asan_init "$ditbench"; }
 
 # write_workload FILE PROCESSES: three cases of one or two ranks, a tenth of a second each.

@@ -232,7 +232,8 @@ real_rank() { # FAULT TEXT
     grep -qE "$2" "$session/journal.jsonl" || { grep -oE '"(compute|rss)_samples_[a-z]*":\[[^]]*\]' "$session/journal.jsonl"; return 1; }
 }
 fault "an engine's rank is late" 0 "warning: rank 1" real_rank late:0:1 'slow: rank 1 computes'
-fault "an engine's rank leaks" 0 "warning: rank 0" real_rank leak:0:0 'leak: rank 0 grows by 4'
+wanted_leak() { ASAN_OPTIONS=detect_leaks=0 "$@"; } # a sanitizer would end it
+fault "an engine's rank leaks" 0 "warning: rank 0" wanted_leak real_rank leak:0:0 'leak: rank 0 grows by 4'
 real_sound() { real_rank none ''; ! grep -qE '"(slow|leak): ' "$session/journal.jsonl"; }
 fault "nothing is wrong" 0 "no rank is named" real_sound
 
