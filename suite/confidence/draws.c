@@ -29,13 +29,13 @@ static void release(deck *one)
 
 static void sort_by_group(deck *out)
 {
-    int used = 0;
-    for (int group = 0; group < out->sample->group_count; group++) {
-        out->group_first[group] = used;
-        for (int i = 0; i < out->sample->count; i++)
-            if (out->sample->errors[i].group == group) out->order[used++] = i;
-    }
-    out->group_first[out->sample->group_count] = used;
+    const suite_error_sample *sample = out->sample;
+    int *first = out->group_first;
+    for (int i = 0; i < sample->count; i++) first[sample->errors[i].group + 1]++;
+    for (int group = 0; group < sample->group_count; group++) first[group + 1] += first[group];
+    for (int i = sample->count - 1; i >= 0; i--) out->order[--first[sample->errors[i].group + 1]] = i;
+    for (int group = 0; group < sample->group_count; group++) first[group] = first[group + 1];
+    first[sample->group_count] = sample->count;
 }
 
 static int family_of(const deck *one, int error)
@@ -48,28 +48,57 @@ static int machine_of(const deck *one, int error)
     return one->sample->held->points[one->sample->errors[error].point].machine;
 }
 
-/* Appends the family of `error` if that is its first error and it has several machines. */
-static void add_family(deck *out, int error, int *used)
+/* An error, by its family and by the first error of that. */
+typedef struct {
+    int family, first, error;
+} relative;
+
+static int by_family(const void *a, const void *b)
 {
-    int family = family_of(out, error), first = *used;
+    const relative *x = a, *y = b;
+    return x->family != y->family ? (x->family < y->family ? -1 : 1) : x->error - y->error;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const relative *x = a, *y = b;
+    return x->first != y->first ? x->first - y->first : x->error - y->error;
+}
+
+/* Appends the family whose errors are all[first .. end) if it has several machines. */
+static void add_family(deck *out, const relative *all, int first, int end)
+{
     bool several = false;
-    for (int i = 0; i < error; i++)
-        if (family_of(out, i) == family) return;
-    for (int i = error; i < out->sample->count; i++) {
-        if (family_of(out, i) != family) continue;
-        several = several || machine_of(out, i) != machine_of(out, error);
-        out->kin[(*used)++] = i;
+    int used = out->family_first[out->family_count];
+    for (int i = first; i < end; i++) {
+        several = several || machine_of(out, all[i].error) != machine_of(out, all[first].error);
+        out->kin[used++] = all[i].error;
     }
-    if (several)
-        out->family_first[++out->family_count] = *used;
-    else
-        *used = first;
+    if (several) out->family_first[++out->family_count] = used;
+}
+
+/* Families stand in the order of their first errors. */
+static dit_status sort_by_family(deck *out)
+{
+    int count = out->sample->count;
+    relative *all = calloc((size_t)count + 1, sizeof *all);
+    if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for draws");
+    for (int i = 0; i < count; i++) all[i] = (relative){family_of(out, i), i, i};
+    qsort(all, (size_t)count, sizeof *all, by_family);
+    for (int i = 1; i < count; i++)
+        if (all[i].family == all[i - 1].family) all[i].first = all[i - 1].first;
+    qsort(all, (size_t)count, sizeof *all, by_first);
+    for (int first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && all[end].first == all[first].first;) end++;
+        add_family(out, all, first, end);
+    }
+    free(all);
+    return DIT_OK;
 }
 
 static dit_status open_deck(const suite_error_sample *sample, deck *out)
 {
     size_t room = (size_t)sample->count + 2;
-    int used = 0;
     *out = (deck){.sample = sample};
     if (!sample->count) return DIT_FAIL(DIT_ERR_USAGE, "nothing can be drawn from a class without errors");
     out->order = calloc(room, sizeof *out->order);
@@ -79,8 +108,7 @@ static dit_status open_deck(const suite_error_sample *sample, deck *out)
     if (!out->order || !out->group_first || !out->kin || !out->family_first)
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for draws");
     sort_by_group(out);
-    for (int i = 0; i < sample->count; i++) add_family(out, i, &used);
-    return DIT_OK;
+    return sort_by_family(out);
 }
 
 /* ---- draws --------------------------------------------------------------------------------------------------------- */
@@ -114,48 +142,68 @@ static int draw_kin(const deck *from, int family, const int *taken, int count, u
 }
 
 /* Machines of one sample take different machines of one family; those that it has none left for draw alone. */
-static void draw_together(const deck *decks, const suite_error_sample *const *samples, int first, int machines,
-                          uint64_t seed, uint64_t draw, double *errors)
+static void draw_together(const deck *from, const int *deck_of, int first, int machines, uint64_t seed, uint64_t draw,
+                          double *errors)
 {
     enum { FAMILY_STREAM = 1 << 20, KIN_STREAM = 1 << 21 };
-    const deck *from = &decks[first];
     int taken[MOST_RIVALS], count = 0;
     int family = (int)dit_rng_below(seed, FAMILY_STREAM + (uint64_t)first, draw, (uint64_t)from->family_count);
     for (int m = first; m < machines; m++) {
-        if (samples[m] != samples[first]) continue;
+        if (deck_of[m] != deck_of[first]) continue;
         int kin = count < MOST_RIVALS ? draw_kin(from, family, taken, count, seed, KIN_STREAM + (uint64_t)m, draw) : -1;
         errors[m] = kin < 0 ? draw_alone(from, seed, (uint64_t)m, draw) : from->sample->errors[kin].error;
         if (kin >= 0) taken[count++] = machine_of(from, kin);
     }
 }
 
-static bool is_first_of_sample(const suite_error_sample *const *samples, int machine)
-{
-    for (int i = 0; i < machine; i++)
-        if (samples[i] == samples[machine]) return false;
-    return true;
-}
+/* The decks of all samples, each once. */
+typedef struct {
+    deck *decks;
+    int *deck_of; /* [machines]                                       */
+    int *first;   /* [decks] the first machine that has it            */
+    int count;
+} deck_box;
 
-static void draw_all(const deck *decks, const suite_error_sample *const *samples, int machines, uint64_t seed,
-                     suite_draw_rule rule, uint64_t draw, double *errors)
+static void draw_all(const deck_box *box, int machines, uint64_t seed, suite_draw_rule rule, uint64_t draw,
+                     double *errors)
 {
     for (int m = 0; m < machines; m++) {
-        if (rule == SUITE_DRAW_INDEPENDENT || !decks[m].family_count)
-            errors[m] = draw_alone(&decks[m], seed, (uint64_t)m, draw);
-        else if (is_first_of_sample(samples, m))
-            draw_together(decks, samples, m, machines, seed, draw, errors);
+        const deck *own = &box->decks[box->deck_of[m]];
+        if (rule == SUITE_DRAW_INDEPENDENT || !own->family_count)
+            errors[m] = draw_alone(own, seed, (uint64_t)m, draw);
+        else if (box->first[box->deck_of[m]] == m)
+            draw_together(own, box->deck_of, m, machines, seed, draw, errors);
     }
+}
+
+static dit_status open_decks(const suite_error_sample *const *samples, int machines, deck_box *box)
+{
+    size_t room = (size_t)machines + 1;
+    box->decks = calloc(room, sizeof *box->decks);
+    box->deck_of = calloc(room, sizeof *box->deck_of);
+    box->first = calloc(room, sizeof *box->first);
+    if (!box->decks || !box->deck_of || !box->first) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for draws");
+    for (int m = 0; m < machines; m++) {
+        int at = 0;
+        while (at < box->count && box->decks[at].sample != samples[m]) at++;
+        box->deck_of[m] = at;
+        if (at < box->count) continue;
+        box->first[box->count++] = m;
+        DIT_TRY(open_deck(samples[m], &box->decks[at]));
+    }
+    return DIT_OK;
 }
 
 dit_status suite_draw_errors(const suite_error_sample *const *samples, int machines, int draws, uint64_t seed,
                              suite_draw_rule rule, double *errors)
 {
-    deck *decks = calloc((size_t)machines + 1, sizeof *decks);
-    dit_status st = decks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for draws");
-    for (int m = 0; m < machines && st == DIT_OK; m++) st = open_deck(samples[m], &decks[m]);
+    deck_box box = {0};
+    dit_status st = open_decks(samples, machines, &box);
     for (int j = 0; j < draws && st == DIT_OK; j++)
-        draw_all(decks, samples, machines, seed, rule, (uint64_t)j, errors + (size_t)j * (size_t)machines);
-    for (int m = 0; decks && m < machines; m++) release(&decks[m]);
-    free(decks);
+        draw_all(&box, machines, seed, rule, (uint64_t)j, errors + (size_t)j * (size_t)machines);
+    for (int i = 0; i < box.count; i++) release(&box.decks[i]);
+    free(box.decks);
+    free(box.deck_of);
+    free(box.first);
     return st;
 }

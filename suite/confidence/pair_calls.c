@@ -37,7 +37,10 @@ static double predicted(const suite_held_out *held, const suite_held_error *one)
 /* What is known without the two groups of a pair. It is of the first one's class; both have one mesh and one software,
  * and only their reach may differ, where a node of one machine has fewer devices than one of the other. */
 typedef struct {
-    suite_error_sample sample;
+    suite_error_class of; /* with the groups: what it is knowledge for */
+    int groups[2];        /* ascending                                 */
+    bool there;
+    suite_error_sample sample; /* empty where no class has points enough */
     double widest_gap;
     double *errors[SUITE_DRAW_RULES];
 } knowledge;
@@ -46,6 +49,7 @@ static void forget(knowledge *known)
 {
     suite_error_sample_release(&known->sample);
     for (int rule = 0; rule < SUITE_DRAW_RULES; rule++) free(known->errors[rule]);
+    *known = (knowledge){.there = false};
 }
 
 static dit_status draw(knowledge *known)
@@ -59,20 +63,29 @@ static dit_status draw(knowledge *known)
     return DIT_OK;
 }
 
-/* Leaves an empty sample where no class has points enough. */
+static bool is_known(const knowledge *known, const knowledge *wanted)
+{
+    return known->there && memcmp(known->groups, wanted->groups, sizeof known->groups) == 0 &&
+           known->of.reach == wanted->of.reach && known->of.kind == wanted->of.kind &&
+           known->of.software == wanted->of.software && known->of.fitted == wanted->of.fitted;
+}
+
+/* Pairs of one family are often of the same groups and class as the pair before: then *known stays. */
 static dit_status learn(const suite_held_out *held, bool fitted, const rivals *pair, knowledge *known)
 {
-    suite_error_class of = held->points[pair->a->point].kind_of;
-    const int groups[] = {suite_held_out_group(held, fitted, pair->a->point),
-                          suite_held_out_group(held, fitted, pair->b->point)};
-    const suite_left_aside aside = {groups, 2};
+    int x = suite_held_out_group(held, fitted, pair->a->point), y = suite_held_out_group(held, fitted, pair->b->point);
+    knowledge wanted = {.of = held->points[pair->a->point].kind_of, .groups = {x < y ? x : y, x < y ? y : x}};
+    const suite_left_aside aside = {wanted.groups, 2};
     suite_ladder ladder;
-    *known = (knowledge){.widest_gap = 0};
-    of.fitted = fitted;
-    DIT_TRY(suite_ladder_climb(held, &of, SUITE_COVERAGE_LEVEL, &aside, &ladder, &known->sample));
-    if (!known->sample.count) return DIT_OK;
+    wanted.of.fitted = fitted;
+    if (is_known(known, &wanted)) return DIT_OK;
+    forget(known);
+    *known = wanted;
+    DIT_TRY(suite_ladder_climb(held, &known->of, SUITE_COVERAGE_LEVEL, &aside, &ladder, &known->sample));
     known->widest_gap = suite_error_widest_gap(&known->sample);
-    return draw(known);
+    if (known->sample.count) DIT_TRY(draw(known));
+    known->there = true;
+    return DIT_OK;
 }
 
 static dit_status judge(const suite_held_out *held, const knowledge *known, bool fitted, const rivals *pair,
@@ -85,8 +98,7 @@ static dit_status judge(const suite_held_out *held, const knowledge *known, bool
                                    .draws = DRAWS,
                                    .errors = {known->errors[0], known->errors[1]},
                                    .widest_gap = known->widest_gap};
-    suite_rank ranks[2];
-    return suite_rank_all(&contest, out, ranks);
+    return suite_rank_pairs(&contest, out);
 }
 
 /* ---- one table ----------------------------------------------------------------------------------------------------- */
@@ -128,16 +140,13 @@ static void count_pair(const suite_held_out *held, bool fitted, const rivals *pa
     out->right += right;
 }
 
-static dit_status judge_table(const suite_held_out *held, bool fitted, table *shown, suite_pair_calls *out,
-                              verdict *verdicts)
+static dit_status judge_table(const suite_held_out *held, bool fitted, table *shown, knowledge *known,
+                              suite_pair_calls *out, verdict *verdicts)
 {
     for (int i = 0; i < shown->count; i++) {
-        knowledge known;
-        dit_status st = learn(held, fitted, &shown->pairs[i], &known);
         shown->judged[i] = (suite_pair){.adjusted = 1};
-        if (st == DIT_OK && known.sample.count) st = judge(held, &known, fitted, &shown->pairs[i], &shown->judged[i]);
-        forget(&known);
-        DIT_TRY(st);
+        DIT_TRY(learn(held, fitted, &shown->pairs[i], known));
+        if (known->sample.count) DIT_TRY(judge(held, known, fitted, &shown->pairs[i], &shown->judged[i]));
     }
     DIT_TRY(correct(shown));
     for (int i = 0; i < shown->count; i++) count_pair(held, fitted, &shown->pairs[i], &shown->judged[i], out, verdicts);
@@ -202,14 +211,16 @@ dit_status suite_pair_calls_of(const suite_held_out *held, bool fitted, suite_pa
                    calloc(room, sizeof *shown.doubts), 0};
     verdict *verdicts = calloc(room, sizeof *verdicts);
     bool there = shown.pairs && shown.judged && shown.doubts && verdicts;
+    knowledge known = {.there = false};
     dit_status st = there ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for pairs of machines");
     *out = (suite_pair_calls){0};
     for (int family = 0; family < held->point_count && st == DIT_OK; family++) {
         if (held->points[family].family != family) continue;
         gather(held, fitted, family, &shown);
-        st = judge_table(held, fitted, &shown, out, verdicts);
+        st = judge_table(held, fitted, &shown, &known, out, verdicts);
     }
     if (st == DIT_OK) count_clusters(verdicts, out);
+    forget(&known);
     free(shown.pairs);
     free(shown.judged);
     free(shown.doubts);

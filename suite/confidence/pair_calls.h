@@ -1,7 +1,7 @@
 /* Pair calls: whether verdicts on pairs of machines are right, on held-out points whose truth was published.
  *
  * Every family (one question on one mesh, with one software) of which several machines were timed is a table of its
- * own. Its machines are judged by suite_rank_all, from errors of which none is of the two groups that are judged; the
+ * own. Its machines are judged by suite_rank_pairs, from errors of which none is of the two groups that are judged; the
  * verdict is held against the published times.
  */
 #ifndef DIT_SUITE_CONFIDENCE_PAIR_CALLS_H

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *suite_pair_verdict_name(suite_pair_verdict verdict)
 {
@@ -18,8 +19,8 @@ double suite_break_even_price(double seconds_a, double seconds_b, double price_b
 
 /* ---- pairs --------------------------------------------------------------------------------------------------------- */
 
-/* Share of draws, by one rule, in which a * exp(error of a) is less than b * exp(error of b); equal counts half. */
-static double share_ahead(const suite_contest *contest, int rule, int a, int b, double score_a, double score_b)
+/* Number of draws, by one rule, in which a * exp(error of a) is less than b * exp(error of b); equal ones count half. */
+static double count_ahead(const suite_contest *contest, int rule, int a, int b, double score_a, double score_b)
 {
     const double *errors = contest->errors[rule];
     double gap = log(score_b / score_a), ahead = 0;
@@ -27,25 +28,31 @@ static double share_ahead(const suite_contest *contest, int rule, int a, int b, 
         double difference = errors[a] - errors[b];
         ahead += difference < gap ? 1 : difference == gap ? 0.5 : 0;
     }
-    return ahead / contest->draws;
+    return ahead;
 }
 
-/* By the rule that is nearer to one half. */
-static double less_certain(const suite_contest *contest, int a, int b, double score_a, double score_b)
+/* What one look at all draws tells. */
+typedef struct {
+    double p_first;       /* share of them in which a is ahead, by the rule that is nearer to one half       */
+    double first, second; /* probabilities that "a beats b", "b beats a" are wrong                            */
+} pair_look;
+
+/* No finite number of draws shows that a verdict cannot be wrong. */
+static double doubt_of(const suite_contest *contest, double share)
 {
-    double best = NAN;
+    return (contest->draws - share * contest->draws + 1) / (contest->draws + 1);
+}
+
+static pair_look look(const suite_contest *contest, const suite_pair *pair, double score_a, double score_b)
+{
+    double ahead = NAN, behind = NAN;
     for (int rule = 0; rule < SUITE_DRAW_RULES; rule++) {
-        double share = share_ahead(contest, rule, a, b, score_a, score_b);
-        if (!(fabs(share - 0.5) >= fabs(best - 0.5))) best = share;
+        double count = count_ahead(contest, rule, pair->a, pair->b, score_a, score_b);
+        double first = count / contest->draws, second = (contest->draws - count) / contest->draws;
+        if (!(fabs(first - 0.5) >= fabs(ahead - 0.5))) ahead = first;
+        if (!(fabs(second - 0.5) >= fabs(behind - 0.5))) behind = second;
     }
-    return best;
-}
-
-/* Probability that "a beats b" is wrong; no finite number of draws shows that it cannot be. */
-static double doubt(const suite_contest *contest, int a, int b, double score_a, double score_b)
-{
-    double ahead = less_certain(contest, a, b, score_a, score_b) * contest->draws;
-    return (contest->draws - ahead + 1) / (contest->draws + 1);
+    return (pair_look){ahead, doubt_of(contest, ahead), doubt_of(contest, behind)};
 }
 
 /* The doubts of one pair: at the worst prices for either winner, and at the scores themselves. */
@@ -53,13 +60,13 @@ typedef struct {
     double first, second, by_score;
 } pair_doubt;
 
-static pair_doubt doubts_of(const suite_contest *contest, const suite_pair *pair)
+static pair_doubt doubts_of(const suite_contest *contest, suite_pair *pair)
 {
     const suite_contender *a = &contest->contenders[pair->a], *b = &contest->contenders[pair->b];
-    double ahead = doubt(contest, pair->a, pair->b, a->score, b->score);
-    double behind = doubt(contest, pair->b, pair->a, b->score, a->score);
-    return (pair_doubt){doubt(contest, pair->a, pair->b, a->most, b->least),
-                        doubt(contest, pair->b, pair->a, b->most, a->least), fmin(ahead, behind)};
+    pair_look even = look(contest, pair, a->score, b->score);
+    pair->p_first = even.p_first;
+    return (pair_doubt){look(contest, pair, a->most, b->least).first, look(contest, pair, a->least, b->most).second,
+                        fmin(even.first, even.second)};
 }
 
 /* Whether the winner is ahead of the loser by too little for a machine that was left out. */
@@ -92,11 +99,9 @@ static dit_status judge_pairs(const suite_contest *contest, int count, suite_pai
                               double *worst, double *by_score)
 {
     for (int i = 0; i < count; i++) {
-        const suite_contender *a = &contest->contenders[pairs[i].a], *b = &contest->contenders[pairs[i].b];
         doubts[i] = doubts_of(contest, &pairs[i]);
         worst[i] = fmin(doubts[i].first, doubts[i].second);
         by_score[i] = doubts[i].by_score;
-        pairs[i].p_first = less_certain(contest, pairs[i].a, pairs[i].b, a->score, b->score);
     }
     DIT_TRY(suite_holm_adjust(worst, count));
     DIT_TRY(suite_holm_adjust(by_score, count));
@@ -104,7 +109,7 @@ static dit_status judge_pairs(const suite_contest *contest, int count, suite_pai
     return DIT_OK;
 }
 
-static dit_status rank_pairs(const suite_contest *contest, suite_pair *pairs)
+static dit_status judge_all_pairs(const suite_contest *contest, suite_pair *pairs)
 {
     int count = 0;
     for (int a = 0; a < contest->count; a++)
@@ -120,15 +125,19 @@ static dit_status rank_pairs(const suite_contest *contest, suite_pair *pairs)
 
 /* ---- ranks --------------------------------------------------------------------------------------------------------- */
 
-/* Counts how often the contender has each rank, in `often` [count]. */
-static void count_ranks(const suite_contest *contest, int rule, int who, double *truth, int *often)
+/* Counts how often each contender has each rank, in often[count * count], by one rule. */
+static void count_ranks(const suite_contest *contest, int rule, const double *logs, double *truth, int *often)
 {
     const double *errors = contest->errors[rule];
-    for (int j = 0; j < contest->draws; j++, errors += contest->count) {
-        int rank = 0;
-        for (int m = 0; m < contest->count; m++) truth[m] = log(contest->contenders[m].score) + errors[m];
-        for (int m = 0; m < contest->count; m++) rank += truth[m] < truth[who];
-        often[rank]++;
+    const int count = contest->count;
+    memset(often, 0, (size_t)count * (size_t)count * sizeof *often);
+    for (int j = 0; j < contest->draws; j++, errors += count) {
+        for (int m = 0; m < count; m++) truth[m] = logs[m] + errors[m];
+        for (int who = 0; who < count; who++) {
+            int rank = 0;
+            for (int m = 0; m < count; m++) rank += truth[m] < truth[who];
+            often[who * count + rank]++;
+        }
     }
 }
 
@@ -155,18 +164,19 @@ static void widen(const int *often, const suite_contest *contest, suite_rank *ou
 
 static dit_status rank_each(const suite_contest *contest, suite_rank *ranks)
 {
-    double *truth = calloc((size_t)contest->count + 1, sizeof *truth);
-    int *often = calloc((size_t)contest->count + 1, sizeof *often);
-    bool there = truth && often;
+    size_t count = (size_t)contest->count;
+    double *logs = calloc(2 * count + 1, sizeof *logs);
+    int *often = calloc(count * count + 1, sizeof *often);
+    bool there = logs && often;
     for (int m = 0; there && m < contest->count; m++) {
         ranks[m] = (suite_rank){0};
-        for (int rule = 0; rule < SUITE_DRAW_RULES; rule++) {
-            for (int i = 0; i < contest->count; i++) often[i] = 0;
-            count_ranks(contest, rule, m, truth, often);
-            widen(often, contest, &ranks[m]);
-        }
+        logs[m] = log(contest->contenders[m].score);
     }
-    free(truth);
+    for (int rule = 0; there && rule < SUITE_DRAW_RULES; rule++) {
+        count_ranks(contest, rule, logs, logs + count, often);
+        for (int m = 0; m < contest->count; m++) widen(often + (size_t)m * count, contest, &ranks[m]);
+    }
+    free(logs);
     free(often);
     return there ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for ranks");
 }
@@ -183,9 +193,14 @@ static dit_status check(const suite_contest *contest)
     return DIT_OK;
 }
 
-dit_status suite_rank_all(const suite_contest *contest, suite_pair *pairs, suite_rank *ranks)
+dit_status suite_rank_pairs(const suite_contest *contest, suite_pair *pairs)
 {
     DIT_TRY(check(contest));
-    DIT_TRY(rank_pairs(contest, pairs));
+    return judge_all_pairs(contest, pairs);
+}
+
+dit_status suite_rank_all(const suite_contest *contest, suite_pair *pairs, suite_rank *ranks)
+{
+    DIT_TRY(suite_rank_pairs(contest, pairs));
     return rank_each(contest, ranks);
 }

@@ -54,6 +54,9 @@ typedef struct {
  * Errors: DIT_ERR_USAGE for a score that is not above 0, least > most, or no draws; DIT_ERR_MEMORY. */
 dit_status suite_rank_all(const suite_contest *contest, suite_pair *pairs, suite_rank *ranks);
 
+/* The same of pairs alone. */
+dit_status suite_rank_pairs(const suite_contest *contest, suite_pair *pairs);
+
 /* Returns the price of a at which its predicted cost is b's: b's price times b's time over a's. */
 double suite_break_even_price(double seconds_a, double seconds_b, double price_b);
 
