@@ -619,6 +619,8 @@ static void questions_without_an_answer_are_dropped(void **state)
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"balance\":\"time\"}", DIT_ERR_CONSTRAINT_STAGES, "stages");
     fixture_dropped(PLANNED "\"strategies\":\"recompute\"}", DIT_ERR_CONSTRAINT_METHOD, "shares nothing");
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"search\":\"in-turn\"}", DIT_ERR_CONSTRAINT_METHOD, "in-turn");
+    fixture_dropped(PLANNED "\"strategies\":\"data\",\"micro_batches\":8}", DIT_ERR_CONSTRAINT_BATCH,
+                    "shares no batch of 32");
     fixture_dropped(PLANNED "\"strategies\":\"pipeline\"}", DIT_ERR_CONSTRAINT_METHOD, "over 8 devices");
     fixture_dropped(PLANNED "\"strategies\":\"data\",\"world_size\":16}", DIT_ERR_CONSTRAINT_PLATFORM, "16 ranks");
     fixture_dropped(PLANNED "\"strategies\":\"data+pipeline\",\"stages\":2,\"granularity\":\"operator\"}",

@@ -58,7 +58,7 @@ plain run "$work/ask.json" --output "$work/three" -q --set platform=local-cpu >"
 [ $? -eq 2 ] && grep -q "a platform that is simulated" "$work/out"
 report $? "a measured platform is refused: a plan is never measured"
 
-for file in galvatron galvatron/galvatron-small galvatron/galvatron-bmw osdp colossal-auto; do
+for file in galvatron galvatron/galvatron-small galvatron/galvatron-bmw osdp colossal-auto colossal-ai pangu-alpha; do
     plain validate "papers/$file" >"$work/out" 2>&1 && grep -q ', 0 dropped, 0 merged' "$work/out"
     report $? "papers/$file is good, and every cell is a case"
 done

@@ -62,19 +62,31 @@ static dit_status resolve(suite_cell *cell)
     return DIT_OK;
 }
 
-/* Whether any number of stages leaves devices that a strategy shares a layer over. */
+/* Whether so many stages leave devices that a strategy shares a layer over (*layers), and the batch too (*batch). */
+static void look_at_stages(const suite_layer_question *q, int stages, bool *layers, bool *batch)
+{
+    suite_strategy list[SUITE_LAYERS_STRATEGIES];
+    int64_t most = q->micro_batches ? q->batch / q->micro_batches : q->batch;
+    int count = q->devices % stages ? 0 : suite_strategies_list(q, q->devices / stages, list);
+    for (int i = 0; i < count; i++) *batch = *batch || most % (list[i].data * list[i].shard) == 0;
+    *layers = *layers || count;
+}
+
 static dit_status judge(const suite_cell *cell, const cJSON *document)
 {
     const suite_layer_question *q = &cell->question;
-    suite_strategy list[SUITE_LAYERS_STRATEGIES];
-    bool pipeline = q->ways & 1u << SUITE_WAY_PIPELINE;
+    bool pipeline = q->ways & 1u << SUITE_WAY_PIPELINE, layers = false, batch = false;
     char ways[96];
     (void)document;
     DIT_TRY(suite_layer_question_check(q));
     int first = q->stages ? q->stages : 1, last = q->stages ? q->stages : pipeline ? q->devices : 1;
     for (int stages = first; stages <= last && stages <= q->layers; stages *= 2)
-        if (q->devices % stages == 0 && suite_strategies_list(q, q->devices / stages, list)) return DIT_OK;
+        look_at_stages(q, stages, &layers, &batch);
+    if (layers && batch) return DIT_OK;
     suite_ways_text(q->ways, ways, sizeof ways);
+    if (layers)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH, "%s shares no batch of %lld over %d devices", ways,
+                        (long long)q->batch, q->devices);
     return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s shares no layer of %lld heads over %d devices", ways,
                     (long long)q->heads, q->devices);
 }
