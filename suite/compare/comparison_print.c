@@ -6,11 +6,12 @@
 #include "suite/console/forest_line.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/session/results.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LABEL_BYTES = 160, NOTE_BYTES = 400 };
+enum { LABEL_BYTES = 800, NOTE_BYTES = 400 };
 static const double most_drawn = 1.5; /* of a ratio, in a table of characters */
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -106,8 +107,19 @@ static const suite_column columns[] = {
     {"processes", "n", false, 4}, {"verdict", "verdict", true, 0},
 };
 
+/* The new case's, which stands for both; of simulations in different software, with the old one's. */
+static const char *label_of(const suite_side_case *old, const suite_side_case *now, char out[LABEL_BYTES])
+{
+    const char *before = dit_json_text_or(old->tags, "profile", ""),
+               *after = dit_json_text_or(now->tags, "profile", "");
+    if (!old->simulated || !now->simulated || strcmp(before, after) == 0) return now->label;
+    snprintf(out, LABEL_BYTES, "%s (old: %s)", now->label, before);
+    return out;
+}
+
 static dit_status add_timing_row(suite_table *table, const suite_timing *t)
 {
+    char label[LABEL_BYTES];
     char before[REPORT_NUMBER_TEXT], after[REPORT_NUMBER_TEXT], change[REPORT_NUMBER_TEXT];
     char interval[2 * REPORT_NUMBER_TEXT], n[16] = "";
     report_unit unit = report_metric_get(t->metric)->unit;
@@ -116,8 +128,8 @@ static dit_status add_timing_row(suite_table *table, const suite_timing *t)
     change_text(t->ratio.ratio, change);
     interval_text(t, interval);
     if (!t->exact) snprintf(n, sizeof n, "%d", t->ratio.n);
-    const char *const texts[] = {t->now->label, metric_name(t->metric), before, after, change, interval, n,
-                                 timing_word(t)};
+    const char *const texts[] = {
+        label_of(t->old, t->now, label), metric_name(t->metric), before, after, change, interval, n, timing_word(t)};
     return suite_table_add_cells(table, texts, COLUMN_VERDICT + 1);
 }
 
@@ -142,10 +154,12 @@ void suite_difference_texts(const suite_difference *d, char before[SUITE_DIFFERE
 /* Exact numbers with all their digits: a difference in the last one must be seen. */
 static dit_status add_difference_row(suite_table *table, const suite_difference *d)
 {
+    char label[LABEL_BYTES];
     char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT], change[REPORT_NUMBER_TEXT];
     suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
-    const char *const texts[] = {d->now->label, d->name, before, after, change, "exact", "", difference_word(d)};
+    const char *const texts[] = {
+        label_of(d->old, d->now, label), d->name, before, after, change, "exact", "", difference_word(d)};
     return suite_table_add_cells(table, texts, COLUMN_VERDICT + 1);
 }
 
@@ -235,7 +249,11 @@ dit_status suite_comparison_print(const suite_comparison *c, FILE *out, int widt
     dit_status st = DIT_OK;
     for (int i = 0; st == DIT_OK && i < c->timing_count; i++) st = add_timing_row(&table, &c->timings[i]);
     for (int i = 0; st == DIT_OK && i < c->difference_count; i++) st = add_difference_row(&table, &c->differences[i]);
-    fprintf(out, "old: %s\nnew: %s\n\n", c->old->name, c->now->name);
+    fprintf(out, "old: %s\n", c->old->name);
+    suite_results_print_software(c->old->session, NULL, "     ", out);
+    fprintf(out, "new: %s\n", c->now->name);
+    suite_results_print_software(c->now->session, NULL, "     ", out);
+    fprintf(out, "\n");
     if (st == DIT_OK && table.row_count) suite_table_print(&table, out, width);
     suite_table_release(&table);
     print_turned(c, out);
@@ -291,6 +309,7 @@ static void put_names(dit_json_writer *w, cJSON *row, const suite_side_case *old
     dit_json_put_string(w, row, "case_id", now->case_id);
     if (strcmp(old->case_id, now->case_id) != 0) dit_json_put_string(w, row, "old_case_id", old->case_id);
     dit_json_put_string(w, row, "label", now->label);
+    if (strcmp(old->label, now->label) != 0) dit_json_put_string(w, row, "old_label", old->label);
 }
 
 static void put_numbers(dit_json_writer *w, cJSON *row, report_metric metric, double before, double after)
@@ -441,16 +460,19 @@ static void append_timing(dit_buffer *out, const suite_timing *t, double reach)
     char line[SUITE_FOREST_BYTES], forest[SUITE_FOREST_BYTES + 2] = "";
     const suite_forest_row row = forest_row(t);
     suite_forest_line(&row, t->margin, reach, line);
+    char label[LABEL_BYTES];
     if (line[0]) snprintf(forest, sizeof forest, "`%s`", line);
-    append_row(out, t->now->label, metric_name(t->metric), before, after, change, interval, forest, timing_word(t));
+    append_row(out, label_of(t->old, t->now, label), metric_name(t->metric), before, after, change, interval, forest,
+               timing_word(t));
 }
 
 static void append_difference(dit_buffer *out, const suite_difference *d)
 {
+    char label[LABEL_BYTES];
     char before[SUITE_DIFFERENCE_TEXT], after[SUITE_DIFFERENCE_TEXT], change[REPORT_NUMBER_TEXT];
     suite_difference_texts(d, before, after);
     change_text(d->before > 0 ? d->after / d->before : NAN, change);
-    append_row(out, d->now->label, d->name, before, after, change, "exact", "", difference_word(d));
+    append_row(out, label_of(d->old, d->now, label), d->name, before, after, change, "exact", "", difference_word(d));
 }
 
 static void append_reasons(dit_buffer *out, const suite_comparison *c)

@@ -90,6 +90,7 @@ static void print_results(const suite_run_summary *summary)
     suite_results results;
     dit_status st = suite_results_load(summary->session.journal, &results);
     if (st == DIT_OK) st = suite_results_print_fastest(&results, stdout, suite_terminal_width(stdout));
+    if (st == DIT_OK) suite_results_print_software(results.table.session.root, NULL, "", stdout);
     if (st != DIT_OK) dit_log_warning("the table of results cannot be made: %s", dit_error_last()->message);
     suite_results_release(&results);
     dit_error_clear();

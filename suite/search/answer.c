@@ -1,6 +1,7 @@
 #include "suite/search/answer.h"
 
 #include "base/json_writer.h"
+#include "suite/platform/profile.h"
 
 #include <math.h>
 
@@ -117,6 +118,7 @@ static void put_question(dit_json_writer *w, cJSON *out, const suite_search *s)
     dit_json_put_string(w, out, "model", s->request.model);
     dit_json_put_string(w, out, "platform", s->request.platform);
     dit_json_put_string(w, out, "profile", s->request.profile);
+    suite_profile_put(w, out, s->request.profile);
     dit_json_put_string(w, out, "element", dit_json_text_or(dit_json_member(document, "platform"), "element", NULL));
     dit_json_put_string(w, out, "scope", s->request.scope);
     dit_json_put_string(w, out, "goal", suite_search_goal_name(s->request.goal));

@@ -43,6 +43,7 @@ static const column_row rows[] = {
     {"model", "model", "model", FROM_TAG, true, 0, "model", 0, USUAL},
     {"size", "resolution", "size", FROM_TAG, true, 0, "resolution", 0, USUAL},
     {"ranks", "world_size", "ranks", FROM_TAG, false, 0, "world_size", 0, USUAL},
+    {"profile", "profile", "profile", FROM_TAG, true, 11, "profile", 0, USUAL_IN_CSV},
     {"method", "method", "method", FROM_TAG, true, 5, "method", 0, USUAL},
     {"mesh", "mesh", "mesh", FROM_MESH, true, 0, NULL, 0, USUAL},
     {"status", "status", "status", FROM_STATUS, true, 0, NULL, 0, USUAL},
@@ -133,6 +134,13 @@ static dit_status choose_named(const suite_results *results, const char *list, c
     return DIT_OK;
 }
 
+static bool is_among(const char *const *words, int count, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0) return true;
+    return false;
+}
+
 static void choose_usual(const suite_results *results, bool csv, column_list *out)
 {
     const char *varying[MOST_VARYING];
@@ -143,7 +151,8 @@ static void choose_usual(const suite_results *results, bool csv, column_list *ou
                 out->column[out->count] = tag_column(results, varying[t]);
                 out->column[out->count++].spare = 0;
             }
-        if (rows[i].use != (csv ? USUAL_FOR_PEOPLE : USUAL_IN_CSV)) out->column[out->count++] = rows[i];
+        bool varies = rows[i].tag && is_among(varying, count, rows[i].tag);
+        if (rows[i].use != (csv ? USUAL_FOR_PEOPLE : USUAL_IN_CSV) && !varies) out->column[out->count++] = rows[i];
     }
 }
 

@@ -5,6 +5,7 @@
 #include "suite/console/quantity.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/platform/profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -281,6 +282,20 @@ void suite_results_print_warnings(const suite_results *results, FILE *out)
     if (first) print_warning(out, found, slow, first->label);
 }
 
+/* ---- software ---------------------------------------------------------------------------------------------------- */
+
+void suite_results_print_software(const cJSON *session, const char *only, const char *before, FILE *out)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach(one, dit_json_member(dit_json_member(session, "simulation"), "profiles"))
+    {
+        bool measured = dit_json_is_true(one, "measured");
+        if (only && strcmp(only, one->string) != 0) continue;
+        fprintf(out, "%ssoftware %s (simulated)%s%s\n", before, one->string, measured ? "" : "; ",
+                measured ? "" : SUITE_PROFILE_PROJECTION);
+    }
+}
+
 /* ---- the fastest ------------------------------------------------------------------------------------------------- */
 
 /* Whether no case that does the same work, on any number of ranks, is faster; of equals the first. */
@@ -309,7 +324,7 @@ static void speedup_text(const report_case *kase, char out[64])
 static dit_status add_fastest(suite_table *table, const report_case *kase, const suite_quantity *unit,
                               const char *const *varying, int count)
 {
-    char text[256], latency[REPORT_NUMBER_TEXT];
+    char text[256], latency[REPORT_NUMBER_TEXT], software[64];
     DIT_TRY(suite_table_add_row(table));
     report_case_tag(kase, "model", text, sizeof text);
     DIT_TRY(suite_table_set(table, 0, text));
@@ -323,7 +338,11 @@ static dit_status add_fastest(suite_table *table, const report_case *kase, const
     snprintf(text, sizeof text, "%lld", (long long)kase->world_size);
     DIT_TRY(suite_table_set(table, 3 + count, text));
     suite_quantity_format(unit, kase->metric[REPORT_LATENCY].median, latency);
-    snprintf(text, sizeof text, "%s %s%s", latency, unit->symbol, report_case_is_simulated(kase) ? " simulated" : "");
+    snprintf(text, sizeof text, "%s %s", latency, unit->symbol);
+    if (report_case_is_simulated(kase)) {
+        report_case_tag(kase, "profile", software, sizeof software);
+        snprintf(text, sizeof text, "%s %s simulated (%s)", latency, unit->symbol, software);
+    }
     DIT_TRY(suite_table_set(table, 4 + count, text));
     speedup_text(kase, text);
     return suite_table_set(table, 5 + count, text);

@@ -30,6 +30,10 @@ void suite_result_mesh(const report_case *kase, char *out, size_t size);
  * static strings. Returns how many. */
 int suite_results_varying(const suite_results *results, const char **names, int most);
 
+/* Prints a line for each software profile of simulated cases (`only`: for that one; NULL: all), as the session's first
+ * line tells of it, behind `before`: "software torch-compile (simulated)", and that it is a projection where nobody has
+ * measured it on a GPU. */
+void suite_results_print_software(const cJSON *session, const char *only, const char *before, FILE *out);
 /* Prints the settings that all cases share: "every case: platform 8xl40, steps 28, ..."; nothing without cases. */
 void suite_results_print_settings(const suite_results *results, FILE *out);
 /* Prints a line for each case that gave no number, with the reason, at most `most`. */

@@ -98,6 +98,7 @@ static void add_point(dit_json_writer *w, cJSON *list, const suite_point_result 
     if (result->doubtful) dit_json_put_bool(w, entry, "doubtful", true);
     if (result->repeated) dit_json_put_bool(w, entry, "repeated", true);
     if (simulated) dit_json_put_string(w, entry, "mesh", result->mesh);
+    if (simulated) dit_json_put_string(w, entry, "profile", result->profile);
     if (simulated && result->no_decode) dit_json_put_string(w, entry, "left_out", "decode");
     dit_json_put_string(w, entry, "label", result->label);
 }

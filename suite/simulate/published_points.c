@@ -598,6 +598,7 @@ static suite_point_result result_of(const suite_point *point)
     snprintf(result.detail, sizeof result.detail, "%s", point->detail);
     snprintf(result.method, sizeof result.method, "%s", point->method);
     snprintf(result.mesh, sizeof result.mesh, "%s", suite_point_mesh(point));
+    if (!point->skip) snprintf(result.profile, sizeof result.profile, "%s", point->profile);
     write_label(point, &result);
     suite_text_clean(result.label);
     suite_text_clean(result.detail);

@@ -116,6 +116,7 @@ typedef struct {
     char panel[320];            /* what is compared with each other: equal but for the method */
     char method[64];            /* suite_point.method                                 */
     char mesh[64];              /* of a search the winner                             */
+    char profile[64];           /* the software that was simulated; "" of points that are skipped */
     char label[256];            /* for people                                         */
 } suite_point_result;
 

@@ -139,6 +139,10 @@ report $? "one mesh may be asked for"
 search planned "${small[@]}" --steps 8 --dry-run --fresh
 [ $? -eq 0 ] && [ "$(count planned simulated)" -eq 0 ] && [ "$(count planned meshes)" -eq "$(count first meshes)" ] && ! grep -q '"winner":\|"behind":' "$work/planned"
 report $? "a dry run has bounds and no simulation"
+"$ditbench" search "${small[@]}" --profile ditbench --dry-run >"$work/text" 2>/dev/null
+grep -q '^software ditbench; projection: this software has not been measured on a GPU$' "$work/text" && ! grep -q '"projection":' "$work/planned" &&
+    grep -q '"software":' "$work/planned"
+report $? "software that nobody measured is a projection"
 search large hunyuanvideo --platform 4xt4 --devices 1
 [ $? -eq 1 ] && ! grep -q '"winner":' "$work/large" && grep -q 'E_CONSTRAINT_MEMORY' "$work/large"
 report $? "exit 1 where no mesh fits, with the memory that each one needs"

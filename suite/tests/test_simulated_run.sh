@@ -87,11 +87,34 @@ names_the_software() {
     "$ditbench" show "$work/first" >"$work/out"
     grep -q '^software pytorch-eager (simulated)$' "$work/out" || return 1
     sed 's/"profile": "pytorch-eager"/"profile": "ditbench"/' "$work/hybrid.json" >"$work/own.json"
-    exits 0 "$ditbench" run "$work/own.json" -q --filter "mesh == 'u4'" --output "$work/own" || return 1
+    "$ditbench" run "$work/own.json" --filter "mesh == 'u4'" --output "$work/own" >"$work/out" 2>/dev/null || return 1
+    grep -q ' simulated (ditbench)' "$work/out" && grep -q "^$projection\$" "$work/out" || return 1
     of "$work/own/journal.jsonl" session | grep -q '"profiles":{"ditbench":{[^}]*"measured":false' || return 1
     of "$work/own/journal.jsonl" result | grep -q '"label":"[^"]* u4 ditbench[ "]' || return 1
     "$ditbench" show "$work/own" >"$work/out"
-    grep -q '^software ditbench (simulated): a projection, because this software has not been measured on a GPU$' "$work/out"
+    grep -q "^$projection\$" "$work/out" || return 1
+    "$ditbench" show "$work/own" "$(of "$work/own/journal.jsonl" result | sed -n 's/.*"case_id":"\([^"]\{8\}\).*/\1/p' | head -n 1)" >"$work/out"
+    grep -q "^$projection\$" "$work/out" || return 1
+    "$ditbench" show "$work/own" --csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "profile") column = i } NR > 1 && $column != "ditbench" { bad = 1 } END { exit !(column > 0 && NR > 1) || bad }'
+}
+projection='software ditbench (simulated); projection: this software has not been measured on a GPU'
+
+# Two kinds of software are compared on purpose: each is named, and so is what the old number is of.
+compares_software() {
+    exits 0 "$ditbench" run "$work/hybrid.json" -q --filter "mesh == 'u4'" --output "$work/eager" || return 1
+    "$ditbench" compare "$work/eager" "$work/own" --across profile >"$work/out" 2>&1
+    grep -q '^     software pytorch-eager (simulated)$' "$work/out" && grep -q "^     $projection\$" "$work/out" &&
+        grep -q ' u4 ditbench (old: pytorch-eager) ' "$work/out" || return 1
+    "$ditbench" compare "$work/eager" "$work/own" --across profile --json >"$work/out" 2>&1
+    grep -q '"old_label":.* u4 pytorch-eager"' "$work/out"
+}
+
+# So does every line of `simulate`.
+predicts_in_named_software() {
+    "$ditbench" simulate --points results/published/paper_numbers.json --filter "index == 0" --profile ditbench >"$work/out" 2>/dev/null || return 1
+    grep -q '^point .* software ' "$work/out" && grep -q '^ *0 .* 1 *ditbench ' "$work/out" &&
+        grep -q '^software ditbench; projection: this software has not been measured on a GPU$' "$work/out" || return 1
+    "$ditbench" simulate --points results/published/paper_numbers.json --filter "index == 0" --json 2>/dev/null | grep -q '"profile":.*"pytorch-eager'
 }
 
 names_the_calibration() {
@@ -334,6 +357,8 @@ ok "simulated pipelines of PyTorch are sound" eager_pipelines_are_sound
 ok "three ranks exchange as well as four" three_ranks_exchange
 ok "the session line names the simulator" names_the_simulator
 ok "and the software, with whether it was ever measured" names_the_software
+ok "compare names the software of both sides" compares_software
+ok "simulate names the software of each point" predicts_in_named_software
 ok "and the calibration, which resume insists on" names_the_calibration
 ok "what a simulation started from stays beside its record" keeps_the_files
 ok "two sessions have the same records, whatever runs beside what" two_sessions_agree

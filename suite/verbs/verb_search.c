@@ -4,6 +4,7 @@
 #include "suite/console/cli.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/platform/profile.h"
 #include "suite/search/answer.h"
 #include "suite/search/search.h"
 #include "suite/verbs/search_options.h"
@@ -111,6 +112,14 @@ static dit_status print_table(const suite_search *s)
 
 /* ---- around it --------------------------------------------------------------------------------------------------- */
 
+static void print_projection(const suite_search *s)
+{
+    suite_profile profile;
+    if (suite_profile_load(s->request.profile, &profile) == DIT_OK && !profile.measured)
+        printf("software %s; %s\n", profile.name, SUITE_PROFILE_PROJECTION);
+    dit_error_clear();
+}
+
 static void print_title(const suite_search *s)
 {
     const cJSON *document = s->count ? s->candidates[0].kase->document : NULL, *run = dit_json_member(document, "run");
@@ -120,7 +129,9 @@ static void print_title(const suite_search *s)
         printf(", %.0fx%.0f, %.0f steps, %s in %s", dit_json_number_or(run, "width_px", 0),
                dit_json_number_or(run, "height_px", 0), dit_json_number_or(run, "num_inference_steps", 0),
                s->request.scope, dit_json_text_or(dit_json_member(document, "platform"), "element", "-"));
-    printf("; times are simulated\n\n");
+    printf("; times are simulated\n");
+    print_projection(s);
+    printf("\n");
 }
 
 static void print_illegal(const suite_search *s)

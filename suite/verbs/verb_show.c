@@ -59,18 +59,6 @@ static bool is_simulated(const suite_history_result *result)
 
 /* ---- table of cases ---------------------------------------------------------------------------------------------- */
 
-/* The software of simulated cases, as the session's first line tells of it. */
-static void print_software(const suite_history *history)
-{
-    const cJSON *simulation = dit_json_member(history->session, "simulation"), *one;
-    cJSON_ArrayForEach(one, dit_json_member(simulation, "profiles"))
-    {
-        bool measured = dit_json_is_true(one, "measured");
-        printf("software %s (simulated)%s\n", one->string,
-               measured ? "" : ": a projection, because this software has not been measured on a GPU");
-    }
-}
-
 static void print_head(const suite_session *session, const suite_history *history)
 {
     const char *word = history->complete ? "" : suite_journal_locked(session->journal) ? "running" : "unfinished";
@@ -81,7 +69,7 @@ static void print_head(const suite_session *session, const suite_history *histor
     printf("started  %s on %s, version %s\n", dit_json_text_or(history->session, "started", ""),
            dit_json_text_or(dit_json_member(history->session, "hardware"), "cpu", ""),
            dit_json_text_or(dit_json_member(history->session, "suite"), "version", ""));
-    print_software(history);
+    suite_results_print_software(history->session, NULL, "", stdout);
 }
 
 /* What the placements of a session tell of its nodes. */
@@ -185,14 +173,22 @@ static dit_status check_prefix(const suite_history *history, const char *case_pr
         "`ditbench list` and `ditbench show` name them");
 }
 
+/* With the software that it was simulated in. */
+static void print_title(const suite_history *history, const suite_history_result *result)
+{
+    const cJSON *kase = member(result->document, "case");
+    printf("case %s  %s\n", result->case_id, dit_json_text_or(result->document, "label", ""));
+    if (is_simulated(result))
+        suite_results_print_software(history->session, suite_case_platform(kase, "profile"), "", stdout);
+}
+
 static void print_case(const suite_history *history, const char *case_prefix)
 {
     const char *shown = NULL;
     for (int i = 0; i < history->result_count; i++) {
         const suite_history_result *result = &history->results[i];
         if (!matches(result, case_prefix)) continue;
-        if (!shown || strcmp(shown, result->case_id) != 0)
-            printf("case %s  %s\n", result->case_id, dit_json_text_or(result->document, "label", ""));
+        if (!shown || strcmp(shown, result->case_id) != 0) print_title(history, result);
         shown = result->case_id;
         print_process(result);
     }

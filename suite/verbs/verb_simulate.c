@@ -7,6 +7,7 @@
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
 #include "suite/paths.h"
+#include "suite/platform/profile.h"
 #include "suite/published/contradictions.h"
 #include "suite/simulate/point_variables.h"
 #include "suite/simulate/points_groups.h"
@@ -155,8 +156,8 @@ static const char *mark_of(const suite_point_result *result)
 static void print_result(const suite_point_result *result)
 {
     if (result->skip) return;
-    printf("%5d  %-78s %-12s %10.3f %10.3f %+7.1f %%%s\n", result->index, result->label, result->mesh,
-           result->published, result->predicted, 100 * suite_point_error(result), mark_of(result));
+    printf("%5d  %-78s %-12s %-19s %10.3f %10.3f %+7.1f %%%s\n", result->index, result->label, result->mesh,
+           result->profile, result->published, result->predicted, 100 * suite_point_error(result), mark_of(result));
 }
 
 static void print_statistics(const simulate_call *call, suite_points_part part)
@@ -207,7 +208,8 @@ static dit_status print_groups(const simulate_call *call)
 
 static void print_heading(void)
 {
-    printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
+    printf("%5s  %-78s %-12s %-19s %10s %10s %9s\n", "point", "", "mesh", "software", "published", "predicted",
+           "error");
 }
 
 static bool is_new_platform(const simulate_call *call, int index)
@@ -237,6 +239,26 @@ static void print_unknown_hosts(const simulate_call *call)
     if (told) printf("\n");
 }
 
+static bool is_new_profile(const simulate_call *call, int index)
+{
+    if (!*call->results[index].profile) return false;
+    for (int i = 0; i < index; i++)
+        if (strcmp(call->results[i].profile, call->results[index].profile) == 0) return false;
+    return true;
+}
+
+/* Names the software that nobody has measured. */
+static void print_projections(const simulate_call *call)
+{
+    for (int i = 0; i < call->count; i++) {
+        suite_profile profile;
+        if (!is_new_profile(call, i)) continue;
+        if (suite_profile_load(call->results[i].profile, &profile) == DIT_OK && !profile.measured)
+            printf("software %s; %s\n", profile.name, SUITE_PROFILE_PROJECTION);
+        dit_error_clear();
+    }
+}
+
 static void print_answer(const simulate_call *call)
 {
     int skipped = call->count - count_skipped(call, SUITE_SKIP_NONE);
@@ -251,6 +273,7 @@ static void print_answer(const simulate_call *call)
         100 * DIT_AGREEMENT_APART);
     printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
     print_unknown_hosts(call);
+    print_projections(call);
     printf("\nskipped: %d of %d points\n", skipped, call->count);
     print_reasons(call);
 }
