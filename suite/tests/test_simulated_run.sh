@@ -101,12 +101,12 @@ projection='software ditbench (simulated); projection: this software has not bee
 
 # Two kinds of software are compared on purpose: each is named, and so is what the old number is of.
 compares_software() {
-    exits 0 "$ditbench" run "$work/hybrid.json" -q --filter "mesh == 'u4'" --output "$work/eager" || return 1
-    "$ditbench" compare "$work/eager" "$work/own" --across profile >"$work/out" 2>&1
+    exits 0 "$ditbench" run "$work/hybrid.json" -q --filter "mesh == 'u4'" --output "$work/in_eager" || return 1
+    "$ditbench" compare "$work/in_eager" "$work/own" --across profile >"$work/out" 2>&1
     grep -q '^     software pytorch-eager (simulated)$' "$work/out" && grep -q "^     $projection\$" "$work/out" &&
-        grep -q ' u4 ditbench (old: pytorch-eager) ' "$work/out" || return 1
-    "$ditbench" compare "$work/eager" "$work/own" --across profile --json >"$work/out" 2>&1
-    grep -q '"old_label":.* u4 pytorch-eager"' "$work/out"
+        grep -q ' u4 ditbench .*(old: pytorch-eager) ' "$work/out" || return 1
+    "$ditbench" compare "$work/in_eager" "$work/own" --across profile --json >"$work/out" 2>&1
+    grep -q '"old_label":.* u4 pytorch-eager' "$work/out"
 }
 
 # So does every line of `simulate`.
