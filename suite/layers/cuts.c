@@ -68,6 +68,7 @@ typedef struct {
     const suite_cut_table *micro, *step;
     int micro_batches;
     double best;
+    const suite_layers_watch *watch;
     int *best_ends, ends[64];
 } cut_search;
 
@@ -81,8 +82,9 @@ static double seconds_of(const cut_search *search, cut_cost cost)
     return cost.sum + (search->micro_batches - 1) * cost.slowest + cost.step;
 }
 
-static void try_stage(cut_search *search, int stage, int from, cut_cost so_far)
+static dit_status try_stage(cut_search *search, int stage, int from, cut_cost so_far)
 {
+    DIT_TRY(suite_layers_ask(search->watch));
     int last = search->micro->stages - 1, most = search->micro->elements - (last - stage);
     for (int to = stage == last ? most : from + 1; to <= most; to++) {
         double micro = *suite_cut_at(search->micro, stage, from, to);
@@ -91,19 +93,27 @@ static void try_stage(cut_search *search, int stage, int from, cut_cost so_far)
         if (!(seconds_of(search, cost) < search->best)) continue;
         search->ends[stage] = to;
         if (stage < last) {
-            try_stage(search, stage + 1, to, cost);
+            DIT_TRY(try_stage(search, stage + 1, to, cost));
             continue;
         }
         search->best = seconds_of(search, cost);
         memcpy(search->best_ends, search->ends, sizeof *search->ends * (size_t)(last + 1));
     }
+    return DIT_OK;
 }
 
-bool suite_cut_fastest(const suite_cut_table *micro, const suite_cut_table *step, int micro_batches, int *ends)
+dit_status suite_cut_fastest(const suite_cut_table *micro, const suite_cut_table *step, int micro_batches,
+                             const suite_layers_watch *watch, int *ends, bool *found)
 {
-    cut_search search = {
-        .micro = micro, .step = step, .micro_batches = micro_batches, .best = INFINITY, .best_ends = ends};
-    if (micro->stages > micro->elements) return false;
-    try_stage(&search, 0, 0, (cut_cost){0});
-    return isfinite(search.best);
+    cut_search search = {.micro = micro,
+                         .step = step,
+                         .micro_batches = micro_batches,
+                         .best = INFINITY,
+                         .watch = watch,
+                         .best_ends = ends};
+    *found = false;
+    if (micro->stages > micro->elements) return DIT_OK;
+    DIT_TRY(try_stage(&search, 0, 0, (cut_cost){0}));
+    *found = isfinite(search.best);
+    return DIT_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef DIT_SUITE_LAYERS_CUTS_H
 #define DIT_SUITE_LAYERS_CUTS_H
 
-#include "base/status.h"
+#include "suite/layers/layers.h"
 
 /* What every run of elements costs in every stage. */
 typedef struct {
@@ -18,9 +18,10 @@ double *suite_cut_at(const suite_cut_table *table, int stage, int from, int to);
 
 /* Find the cut whose greatest value is least, and the one with the least sum of `micro` + (micro_batches - 1) * its
  * greatest + the greatest of `step`. ends [stages] gets where each stage ends. Every stage has an element. The second
- * tries all cuts, but for those that cannot become the best. Return false where every cut has an infinite value; the
- * first also without memory. */
+ * tries all cuts, but for those that cannot become the best, and fails as `watch` says. *found is false where every cut
+ * has an infinite value; the first returns false then, and without memory. */
 bool suite_cut_evenly(const suite_cut_table *table, int *ends);
-bool suite_cut_fastest(const suite_cut_table *micro, const suite_cut_table *step, int micro_batches, int *ends);
+dit_status suite_cut_fastest(const suite_cut_table *micro, const suite_cut_table *step, int micro_batches,
+                             const suite_layers_watch *watch, int *ends, bool *found);
 
 #endif

@@ -51,6 +51,11 @@ dit_status suite_layers_check(const suite_layers *chain)
                           "take fewer cells");
 }
 
+dit_status suite_layers_ask(const suite_layers_watch *watch)
+{
+    return watch ? watch->ask(watch->context) : DIT_OK;
+}
+
 /* ---- one choice -------------------------------------------------------------------------------------------------- */
 
 static double conversion(const suite_layers *chain, int from, int to)

@@ -27,12 +27,21 @@ typedef struct {
     double working_bytes; /* only while the layer works: weights that were gathered               */
 } suite_layer_cost;
 
+/* Asked now and then while something is searched: a status that is not DIT_OK ends the search and is its result. */
+typedef struct {
+    dit_status (*ask)(void *context);
+    void *context;
+} suite_layers_watch;
+/* Asks; DIT_OK without a watch. */
+dit_status suite_layers_ask(const suite_layers_watch *watch);
+
 /* A chain. Arrays stay the caller's. */
 typedef struct {
     int layers, strategies;
     const suite_layer_cost *costs; /* [layers][strategies]                                        */
     const double *conversion_s;    /* [strategies][strategies], from one to the next; NULL: 0     */
     double budget_bytes;
+    const suite_layers_watch *watch; /* NULL: nobody asks */
     int cells;       /* of the grid of memory; 0: 1024, and more where that is too coarse                  */
     double enough_s; /* no finer grid where no choice can be faster than this; 0: whatever the time        */
 } suite_layers;

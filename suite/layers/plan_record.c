@@ -76,9 +76,12 @@ static void put_plan(dit_json_writer *w, const suite_layer_question *question, c
 
 /* ---- a record ---------------------------------------------------------------------------------------------------- */
 
+static const double most_whole = 9007199254740992.0; /* 2^53: what JSON carries exactly */
+
+/* What is too large for a record is left out; an error beside it says it in words. */
 static void put_bytes(dit_json_writer *w, cJSON *memory, const char *key, double bytes)
 {
-    dit_json_put_int(w, memory, key, (int64_t)ceil(bytes));
+    if (bytes < most_whole) dit_json_put_int(w, memory, key, (int64_t)ceil(bytes));
 }
 
 /* Of the fullest device, in the classes of other records: states are gradients, moments and fp32 weights. */
@@ -108,6 +111,8 @@ static cJSON *begin_record(dit_json_writer *w, const suite_layer_question *quest
 
 static dit_status write_record(const suite_layer_question *question, const suite_plan *plan, const char *path)
 {
+    if (plan->seconds * 1e9 >= most_whole)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a planned step takes %.3g s, more than a record holds", plan->seconds);
     dit_json_writer w = {0};
     cJSON *record = begin_record(&w, question);
     cJSON *latency = dit_json_put_array(&w, dit_json_put_object(&w, record, "samples"), "latency_ns");
@@ -159,8 +164,8 @@ static dit_status leave(const suite_layer_question *question, const suite_plan *
     return write_error(question, plan, error);
 }
 
-dit_status suite_plan_leave_record(const dit_json *document, const suite_cluster *cluster, const char *folder,
-                                   int *exit_code)
+dit_status suite_plan_leave_record(const dit_json *document, const suite_cluster *cluster,
+                                   const suite_layers_watch *watch, const char *folder, int *exit_code)
 {
     char accelerator[SUITE_PATH], stack[SUITE_PATH];
     suite_layer_question question;
@@ -174,7 +179,7 @@ dit_status suite_plan_leave_record(const dit_json *document, const suite_cluster
     DIT_TRY(dit_cost_device_read(accelerator, suite_case_platform(document->root, "element"), &profile, &device));
     suite_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a plan");
-    const suite_plan_machine machine = {.device = &device, .profile = &profile, .cluster = cluster};
+    const suite_plan_machine machine = {.device = &device, .profile = &profile, .cluster = cluster, .watch = watch};
     dit_status st = suite_plan_make(&question, &machine, plan);
     if (st == DIT_OK) st = leave(&question, plan, folder, exit_code);
     free(plan);

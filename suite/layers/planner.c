@@ -85,9 +85,8 @@ static dit_status cut_by_time(const suite_stage_costs *costs, bool bounded, int 
     for (int stage = 0; stage < costs->stages; stage++)
         for (int from = stage; st == DIT_OK && from < costs->elements && (stage || !from); from++)
             st = fill_times(costs, stage, from, bounded, &micro, &step);
-    if (st == DIT_OK)
-        *found =
-            bounded ? suite_cut_fastest(&micro, &step, costs->micro_batches, ends) : suite_cut_evenly(&micro, ends);
+    if (st == DIT_OK && !bounded) *found = suite_cut_evenly(&micro, ends);
+    if (st == DIT_OK && bounded) st = suite_cut_fastest(&micro, &step, costs->micro_batches, costs->watch, ends, found);
     suite_cut_table_release(&micro);
     suite_cut_table_release(&step);
     return st;
@@ -96,14 +95,16 @@ static dit_status cut_by_time(const suite_stage_costs *costs, bool bounded, int 
 static dit_status cut_by_memory(const suite_stage_costs *costs, int *ends, bool *found)
 {
     suite_cut_table least = {0};
-    DIT_TRY(suite_cut_table_open(costs->stages, costs->elements, &least));
+    dit_status st = suite_cut_table_open(costs->stages, costs->elements, &least);
     for (int stage = 0; stage < costs->stages; stage++)
         for (int from = stage; from < costs->elements; from++)
-            for (int to = from + 1; to <= costs->elements; to++)
+            for (int to = from + 1; st == DIT_OK && to <= costs->elements; to++) {
                 *suite_cut_at(&least, stage, from, to) = suite_stage_least_bytes(costs, stage, from, to - from);
-    *found = suite_cut_evenly(&least, ends);
+                st = suite_layers_ask(costs->watch);
+            }
+    if (st == DIT_OK) *found = suite_cut_evenly(&least, ends);
     suite_cut_table_release(&least);
-    return DIT_OK;
+    return st;
 }
 
 static dit_status cut(const suite_stage_costs *costs, suite_balance balance, int *ends, bool *found)
@@ -225,8 +226,8 @@ static dit_status solve_stage(const suite_stage_costs *costs, int stage, int fir
     return DIT_OK;
 }
 
-static void take_options(const suite_stage_costs *costs, const stage_options *options, const int *picked,
-                         plan_search *search)
+static dit_status take_options(const suite_stage_costs *costs, const stage_options *options, const int *picked,
+                               plan_search *search)
 {
     suite_plan *one = search->one;
     int choice[SUITE_PLAN_ELEMENTS];
@@ -235,7 +236,8 @@ static void take_options(const suite_stage_costs *costs, const stage_options *op
         const int *own = options[stage].choice + picked[stage] * costs->elements;
         memcpy(choice + one->stage[stage].first, own, sizeof *own * (size_t)one->stage[stage].count);
     }
-    if (costs->stages > 1 && costs->question->order == SUITE_SEARCH_JOINT) suite_plan_polish(costs, one->stage, choice);
+    if (costs->stages > 1 && costs->question->order == SUITE_SEARCH_JOINT)
+        DIT_TRY(suite_plan_polish(costs, one->stage, choice));
     for (int i = 0; i < costs->elements; i++) {
         one->chosen[i] = costs->strategy[choice[i]];
         one->parts[i] = costs->parts[i];
@@ -247,6 +249,7 @@ static void take_options(const suite_stage_costs *costs, const stage_options *op
     one->seconds = suite_stages_seconds(one->stage, one->stages, one->micro_batches);
     one->flops = 3 * costs->micro_batches * forward_flops(costs);
     if (!search->best->found || one->seconds < search->best->seconds) *search->best = *one;
+    return DIT_OK;
 }
 
 static dit_status solve_stages(const suite_stage_costs *costs, const int *ends, plan_search *search)
@@ -263,7 +266,7 @@ static dit_status solve_stages(const suite_stage_costs *costs, const int *ends, 
     }
     if (st == DIT_OK) search->least_bytes = fmin(search->least_bytes, least);
     if (st == DIT_OK && isfinite(combine(options, costs->stages, costs->micro_batches, picked)))
-        take_options(costs, options, picked, search);
+        st = take_options(costs, options, picked, search);
     free(choices);
     return st;
 }

@@ -51,7 +51,8 @@ static bool improve(const suite_stage_costs *costs, suite_stage_plan *stages, in
     return true;
 }
 
-void suite_plan_polish(const suite_stage_costs *costs, suite_stage_plan *stages, int *choice)
+dit_status suite_plan_polish(const suite_stage_costs *costs, suite_stage_plan *stages, int *choice)
 {
-    while (improve(costs, stages, choice)) continue;
+    while (improve(costs, stages, choice)) DIT_TRY(suite_layers_ask(costs->watch));
+    return DIT_OK;
 }

@@ -9,7 +9,7 @@ double suite_stages_seconds(const suite_stage_plan *stages, int count, int micro
 
 /* Changes choice [elements], strategies by element of the whole chain, and stages [costs->stages], which are its stages
  * with their ends: of all changes of one element's strategy that keep its stage within the memory, the one that gains
- * most, and again until none gains. */
-void suite_plan_polish(const suite_stage_costs *costs, suite_stage_plan *stages, int *choice);
+ * most, and again until none gains. Errors: as the watch of `costs` says. */
+dit_status suite_plan_polish(const suite_stage_costs *costs, suite_stage_plan *stages, int *choice);
 
 #endif

@@ -119,10 +119,11 @@ static void trace_back(const programme *p, int last_layer, int strategy, int *ch
 /* Called behind each layer: seconds of the best choice up to there, and its last strategy. */
 typedef void (*after_layer)(const programme *p, int layer, int strategy, double seconds, void *context);
 
-static void run(programme *p, after_layer after, void *context)
+static dit_status run(programme *p, after_layer after, void *context)
 {
     size_t width = (size_t)p->cells + 1;
     for (int layer = 0; layer < p->chain->layers; layer++) {
+        DIT_TRY(suite_layers_ask(p->chain->watch));
         for (int s = 0; s < p->chain->strategies; s++) {
             if (layer == 0)
                 first_layer(p, p->now + (size_t)s * width, s);
@@ -135,6 +136,7 @@ static void run(programme *p, after_layer after, void *context)
         p->now = p->before;
         p->before = swap;
     }
+    return DIT_OK;
 }
 
 /* The least time of the layers with these strategies if memory were no object. */
@@ -236,7 +238,7 @@ static void keep_best(const programme *p, int layer, int strategy, double second
     if (!p->rounds_down) trace_back(p, layer, strategy, best->choice);
 }
 
-static void over_all_sizes(programme *p, bool rounds_down, best_choice *best, double *least_bytes)
+static dit_status over_all_sizes(programme *p, bool rounds_down, best_choice *best, double *least_bytes)
 {
     p->rounds_down = rounds_down;
     for (int i = 0; i < p->size_count; i++) {
@@ -244,8 +246,9 @@ static void over_all_sizes(programme *p, bool rounds_down, best_choice *best, do
         double least = least_with(p);
         *least_bytes = fmin(*least_bytes, least);
         if (p->budget < 0 || least > p->chain->budget_bytes || free_seconds(p) >= best->seconds) continue;
-        run(p, keep_best, best);
+        DIT_TRY(run(p, keep_best, best));
     }
+    return DIT_OK;
 }
 
 /* One grid: `bound_s` of *out is the best bound of all grids so far. */
@@ -257,9 +260,10 @@ static dit_status solve_on_grid(const suite_layers *chain, int cells, suite_laye
     double least = INFINITY, before = out->bound_s;
     own.cells = cells;
     DIT_TRY(open_programme(&own, &p));
-    over_all_sizes(&p, false, &best, &least);
-    over_all_sizes(&p, true, &bound, &least);
+    dit_status st = over_all_sizes(&p, false, &best, &least);
+    if (st == DIT_OK) st = over_all_sizes(&p, true, &bound, &least);
     close_programme(&p);
+    DIT_TRY(st);
     *out = (suite_layers_plan){.seconds = INFINITY};
     if (isfinite(best.seconds)) suite_layers_weigh(chain, choice, out);
     out->bound_s = fmin(fmax(bound.seconds, before), out->seconds);
@@ -310,10 +314,11 @@ dit_status suite_layers_prefixes(const suite_layers *chain, double *seconds, uin
     all_beginnings all = {.seconds = seconds, .choices = choices};
     DIT_TRY(open_programme(&own, &p));
     for (int i = 0; i < chain->layers; i++) seconds[i] = INFINITY;
-    for (int i = 0; i < p.size_count; i++) {
+    dit_status st = DIT_OK;
+    for (int i = 0; i < p.size_count && st == DIT_OK; i++) {
         take_size(&p, i);
-        if (p.budget >= 0) run(&p, keep_beginning, &all);
+        if (p.budget >= 0) st = run(&p, keep_beginning, &all);
     }
     close_programme(&p);
-    return DIT_OK;
+    return st;
 }

@@ -91,6 +91,7 @@ dit_status suite_stage_costs_open(const suite_layer_question *question, const su
     *out = (suite_stage_costs){.question = question,
                                .stages = stages,
                                .micro_batches = micro_batches,
+                               .watch = machine->watch,
                                .weights = stages > 1 ? SUITE_STAGE_WEIGHTS : 1,
                                .devices = question->devices / stages};
     out->training =
@@ -129,6 +130,7 @@ suite_layers suite_stage_chain(const suite_stage_costs *costs, int weight, int s
     return (suite_layers){.layers = count,
                           .strategies = costs->strategies,
                           .costs = costs->chain + (row * costs->elements + first) * costs->strategies,
+                          .watch = costs->watch,
                           .conversion_s = costs->weighed_s + weight * costs->strategies * costs->strategies,
                           .budget_bytes = costs->question->memory_limit_gib * gib};
 }

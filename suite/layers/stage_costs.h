@@ -12,6 +12,7 @@ typedef struct {
     const dit_cost_device *device;
     const dit_cost_profile *profile;
     const suite_cluster *cluster;
+    const suite_layers_watch *watch; /* of the search; NULL: none */
 } suite_plan_machine;
 
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
     double *conversion_s;     /* [strategies][strategies], of a microbatch  */
     double *weighed_s;        /* [weights][strategies][strategies]          */
     double handover_s;
+    const suite_layers_watch *watch;
 } suite_stage_costs;
 
 /* Errors: DIT_ERR_UNSUPPORTED where no strategy shares a layer; DIT_ERR_MEMORY. release accepts a zeroed one. */

@@ -53,19 +53,38 @@ typedef struct {
     suite_process_result process;
 } batch_result;
 
-static dit_status plan_one(const suite_batch_item *item, const suite_calibration *calibration,
+/* When a plan has to be there, and who may stop it. */
+typedef struct {
+    int64_t started;
+    double deadline_s;
+    suite_signals *signals;
+} plan_limits;
+
+static dit_status ask_limits(void *context)
+{
+    const plan_limits *limits = context;
+    if (suite_signals_poll(limits->signals)) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
+    if (!(limits->deadline_s > 0) || (double)(dit_clock_ns() - limits->started) * 1e-9 < limits->deadline_s)
+        return DIT_OK;
+    return DIT_FAIL(DIT_ERR_TIMEOUT, "no plan within %g s", limits->deadline_s);
+}
+
+static dit_status plan_one(const suite_batch_item *item, const suite_calibration *calibration, suite_signals *signals,
                            suite_process_result *out)
 {
     const dit_json document = {.root = item->kase->document, .path = (char *)"<case>"};
-    const int64_t started = dit_clock_ns();
+    plan_limits limits = {dit_clock_ns(), item->deadline_s, signals};
+    const suite_layers_watch watch = {ask_limits, &limits};
     suite_cluster cluster = {0};
     DIT_TRY(suite_cluster_load(platform_word(item->kase, "name"), &cluster));
     suite_calibration_cluster(calibration, &cluster);
-    dit_status st = suite_plan_leave_record(&document, &cluster, item->out_dir, &out->exit_code);
+    dit_status st = suite_plan_leave_record(&document, &cluster, &watch, item->out_dir, &out->exit_code);
     suite_cluster_release(&cluster);
-    out->end = SUITE_PROCESS_EXITED;
-    out->elapsed_ns = dit_clock_ns() - started;
-    return st;
+    out->end = st == DIT_ERR_TIMEOUT       ? SUITE_PROCESS_TIMEOUT
+               : st == DIT_ERR_INTERRUPTED ? SUITE_PROCESS_INTERRUPTED
+                                           : SUITE_PROCESS_EXITED;
+    out->elapsed_ns = dit_clock_ns() - limits.started;
+    return out->end == SUITE_PROCESS_EXITED ? st : DIT_OK;
 }
 
 static dit_status run_one(int job, suite_signals *signals, void *result, void *context)
@@ -83,7 +102,7 @@ static dit_status run_one(int job, suite_signals *signals, void *result, void *c
     DIT_TRY(suite_launcher_find("smpirun", &launcher));
     DIT_TRY(suite_batch_plan(item->kase, item->out_dir, engine, &plan));
     DIT_TRY(suite_batch_prepare(item->kase, batch->calibration, item->out_dir));
-    if (suite_batch_is_planned(item->kase)) return plan_one(item, batch->calibration, &out->process);
+    if (suite_batch_is_planned(item->kase)) return plan_one(item, batch->calibration, signals, &out->process);
     dit_status st = suite_launch_process(launcher, &plan, &options, &out->process);
     suite_scratch_close();
     return st;

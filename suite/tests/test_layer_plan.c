@@ -250,7 +250,9 @@ static void cuts_are_the_best_of_all(void **state)
                    c = *suite_cut_at(&micro, 2, ends[1], ends[2]);
             assert_true(fmax(a, fmax(b, c)) == least && ends[2] == CUT_ELEMENTS);
         }
-        assert_int_equal(suite_cut_fastest(&micro, &step, 4, ends), isfinite(fastest));
+        bool found;
+        assert_ok(suite_cut_fastest(&micro, &step, 4, NULL, ends, &found));
+        assert_int_equal(found, isfinite(fastest));
         if (isfinite(fastest)) {
             double x = *suite_cut_at(&micro, 0, 0, ends[0]), y = *suite_cut_at(&micro, 1, ends[0], ends[1]),
                    z = *suite_cut_at(&micro, 2, ends[1], ends[2]);
@@ -368,7 +370,7 @@ static void open_machine(const char *platform, const char *accelerator, shipped_
     snprintf(path, sizeof path, "%s/workloads/accelerators/%s.json", DITBENCH_SOURCE_DIR, accelerator);
     assert_ok(dit_cost_device_read(path, "fp16", &out->profile, &out->device));
     assert_ok(suite_cluster_load(platform, &out->cluster));
-    out->machine = (suite_plan_machine){&out->device, &out->profile, &out->cluster};
+    out->machine = (suite_plan_machine){&out->device, &out->profile, &out->cluster, NULL};
 }
 
 static suite_training training_of(const suite_layer_question *question, const shipped_machine *machine)
@@ -545,7 +547,7 @@ static void polishing_ends_where_no_change_gains(void **state)
                                   suite_stage_weigh(&costs, 1, 6, 6, choice + 6)};
     double before = suite_stages_seconds(stages, 2, 4), limit = 3.0 * 1024 * 1024 * 1024;
     assert_true(stages[0].total_bytes <= limit && stages[1].total_bytes <= limit);
-    suite_plan_polish(&costs, stages, choice);
+    assert_ok(suite_plan_polish(&costs, stages, choice));
     double after = suite_stages_seconds(stages, 2, 4);
     assert_true(after < 0.9 * before && stages[0].total_bytes <= limit && stages[1].total_bytes <= limit);
     for (int i = 0; i < 12; i++)
@@ -585,6 +587,35 @@ static void balancing_both_is_never_slower(void **state)
         assert_true(plans[SUITE_BALANCE_BOTH].seconds <= plans[balance].seconds * (1 + 1e-9));
     assert_true(suite_plan_time_imbalance(&plans[SUITE_BALANCE_TIME]) <=
                 suite_plan_time_imbalance(&plans[SUITE_BALANCE_NONE]) + 1e-9);
+    suite_cluster_release(&m.cluster);
+}
+
+/* A search that is asked to end ends with that status, wherever it is. */
+static dit_status end_later(void *context)
+{
+    int *left = context;
+    return --*left > 0 ? DIT_OK : DIT_FAIL(DIT_ERR_TIMEOUT, "long enough");
+}
+
+static void a_search_ends_when_it_is_asked_to(void **state)
+{
+    static suite_plan plan;
+    shipped_machine m;
+    (void)state;
+    open_machine("2x8xl40", "l40", &m);
+    for (int asked = 1; asked < 300; asked = asked * 3) {
+        int left = asked;
+        const suite_layers_watch watch = {end_later, &left};
+        suite_layer_question q = small_question("data+shard+pipeline");
+        q.layers = 10;
+        q.vocabulary = 50000;
+        q.stages = 4;
+        q.micro_batches = 8;
+        q.memory_limit_gib = 2;
+        q.balance = SUITE_BALANCE_BOTH;
+        m.machine.watch = &watch;
+        assert_int_equal(suite_plan_make(&q, &m.machine, &plan), DIT_ERR_TIMEOUT);
+    }
     suite_cluster_release(&m.cluster);
 }
 
@@ -660,6 +691,7 @@ int main(void)
         cmocka_unit_test_setup(a_plan_is_the_best_of_all, use_shipped),
         cmocka_unit_test_setup(in_turn_is_never_better, use_shipped),
         cmocka_unit_test_setup(polishing_ends_where_no_change_gains, use_shipped),
+        cmocka_unit_test_setup(a_search_ends_when_it_is_asked_to, use_shipped),
         cmocka_unit_test_setup(balancing_both_is_never_slower, use_shipped),
         cmocka_unit_test_setup_teardown(a_cell_is_a_question, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(questions_without_an_answer_are_dropped, fixture_setup, fixture_teardown),

@@ -58,6 +58,21 @@ plain run "$work/ask.json" --output "$work/three" -q --set platform=local-cpu >"
 [ $? -eq 2 ] && grep -q "a platform that is simulated" "$work/out"
 report $? "a measured platform is refused: a plan is never measured"
 
+# A question that would take hours: ended at its deadline, and by a signal.
+sed 's/"num_layers": 4/"num_layers": 1024/; s/"batch": 64/"batch": 4096, "stages": 8, "micro_batches": 8, "balance": "both"/; s/\[0.5, 2\]/[24]/
+     s/\["data", "data+shard"\]/["data+shard+tensor+pipeline+recompute"]/; s/"name": "ask",/"name": "ask", "measure": {"deadline_s": 2},/' \
+    "$work/ask.json" >"$work/long.json"
+plain run "$work/long.json" --output "$work/long" -q >"$work/out" 2>&1
+[ $? -eq 3 ] && grep -q '1 timeout' "$work/out" && grep -q '"code":"E_TIMEOUT"' "$work/long/journal.jsonl"
+report $? "a plan that is not there at its deadline is a timeout"
+PATH=$work/bin "$ditbench" run "$work/long.json" --output "$work/stopped" --timeout 60s -q >"$work/out" 2>&1 &
+run=$!
+sleep 1.5
+kill -TERM $run
+wait $run
+[ $? -eq 143 ] && ! pgrep -P $run >/dev/null
+report $? "a signal ends a plan at once, and nothing is left"
+
 for file in galvatron galvatron/galvatron-small galvatron/galvatron-bmw osdp colossal-auto colossal-ai pangu-alpha; do
     plain validate "papers/$file" >"$work/out" 2>&1 && grep -q ', 0 dropped, 0 merged' "$work/out"
     report $? "papers/$file is good, and every cell is a case"
