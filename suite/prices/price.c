@@ -16,7 +16,7 @@ static const char *link_of(const suite_cluster *cluster)
     return cluster->link_count > 0 ? cluster->links[0].link_class.name : "";
 }
 
-dit_status suite_price_machine_load(const char *platform, suite_price_machine *out)
+dit_status suite_price_machine_facts(const char *platform, suite_price_machine *out)
 {
     suite_cluster cluster;
     suite_accelerator accelerator;
@@ -31,12 +31,17 @@ dit_status suite_price_machine_load(const char *platform, suite_price_machine *o
         out->node_devices = cluster.devices;
         out->topology = (int)cluster.topology;
         out->limit_w = dit_json_number_or(accelerator.source.root, "power_w", 0);
-        if (cluster.topology == SUITE_TOPOLOGY_CORES || strcmp(cluster.accelerator, "cpu-core") == 0)
-            st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "platform %s has cores, no accelerators that anyone sells", platform);
         suite_accelerator_release(&accelerator);
     }
     suite_cluster_release(&cluster);
     return st;
+}
+
+dit_status suite_price_machine_load(const char *platform, suite_price_machine *out)
+{
+    DIT_TRY(suite_price_machine_facts(platform, out));
+    if (out->topology != SUITE_TOPOLOGY_CORES && strcmp(out->accelerator, "cpu-core") != 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "platform %s has cores, no accelerators that anyone sells", platform);
 }
 
 dit_status suite_priced_machine_read(const char *word, suite_priced_machine *out)

@@ -19,6 +19,8 @@ typedef struct {
 /* Reads the machine of workloads/platforms/NAME.json. Errors: DIT_ERR_NOT_FOUND; DIT_ERR_UNSUPPORTED for a platform
  * that declares no cluster of accelerators. */
 dit_status suite_price_machine_load(const char *platform, suite_price_machine *out);
+/* The same of any simulated platform, one of cores, too. Errors: those of suite_cluster_load. */
+dit_status suite_price_machine_facts(const char *platform, suite_price_machine *out);
 
 /* A machine that is asked about: all of a platform, or a part of it. */
 typedef struct {

@@ -125,6 +125,28 @@ ok "a name near it is a hint" exits 2 "$ditbench" procure "$model" --mix shopp
 ok "a mix has its own bounds" exits 2 "$ditbench" procure "$model" --mix shop --slo 5s
 ok "scenario mix needs one" exits 2 "$ditbench" procure "$model" --scenario mix
 
+# ---- a delivered machine -----------------------------------------------------------------------------------------------------------
+cat >"$work/delivered-case.json" <<'WORKLOAD'
+{"schema": "ditbench.workload/1", "name": "delivered", "defaults": {"model": "pixart-alpha-xl-2~two-blocks", "platform": "local-cpu", "resolution": "64x64",
+ "num_inference_steps": 2}, "measure": {"warmup_runs": 0, "iterations": 1}, "axes": {"method": ["ulysses"], "world_size": [1, 2]}}
+WORKLOAD
+promised=(--machines local-cpu-simulated --profile cpu --element fp32)
+accept() { # EXIT NAME ARGUMENT...
+    exits "$1" "$ditbench" procure --accept "$work/delivered" --json "${@:3}" >"$work/$2" 2>"$work/$2.log" || { cat "$work/$2" "$work/$2.log"; return 1; }
+}
+ok "a machine is measured" "$ditbench" run "$work/delivered-case.json" -q --processes 1 --output "$work/delivered"
+ok "it is not an H100" accept 1 slower --machines 8xh100-sxm
+ok "as each case says" holds slower 'd["verdicts"]["slower"] == 2 and all(c["measured_s"]["lo"] > c["predicted_s"]["hi"] for c in d["cases"])'
+ok "of cores nothing was checked" accept 5 cores "${promised[@]}"
+ok "which is a reason" holds cores 'all(c["verdict"] == "unknown" and "cores" in c["why"] and "lo" not in c["predicted_s"] for c in d["cases"])'
+own_interval() { # the verdict follows from the two intervals
+    "$ditbench" procure --accept "$work/delivered" --json "${promised[@]}" --extrapolate >"$work/own" 2>"$work/own.log"
+    [ $? -le 1 ] && holds own 'all((c["verdict"] == "within") == (c["predicted_s"]["lo"] <= c["measured_s"]["value"] <= c["predicted_s"]["hi"]) for c in d["cases"]) and d["cases"][0]["scope"] == "denoise"'
+}
+ok "a verdict follows from the intervals" own_interval
+ok "what was promised is named" exits 2 "$ditbench" procure --accept "$work/delivered"
+ok "a session is found, or not" exits 2 "$ditbench" procure --accept "$work/nowhere" --machines 8xh100-sxm
+
 # ---- the page ------------------------------------------------------------------------------------------------------------------
 if command -v gnuplot >/dev/null; then
     ok "a page is written" procure page --scenario server --slo p95=3x --own default --old-prices --output "$work/page of it"
@@ -202,6 +224,9 @@ for name in ("first", "wide", "short", "offline", "served", "none", "narrow", "b
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
 schema = json.load(open(sys.argv[1] + "/results/schema/mix.schema.json"))
 for name in ("mixed", "shop"):
+    jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+schema = json.load(open(sys.argv[1] + "/results/schema/accept.schema.json"))
+for name in ("slower", "cores", "own"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
 schema = json.load(open(sys.argv[1] + "/workloads/schema/traffic.schema.json"))
 for name in ("shop", "bursts"):

@@ -1,6 +1,7 @@
 /* ditbench procure: which machine to buy or rent, by time, money and watts, with intervals that were checked. */
 #include "base/words.h"
 #include "reports/procurement/procurement.h"
+#include "suite/accept/accept_answer.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/terminal.h"
 #include "suite/launch/command.h"
@@ -35,8 +36,10 @@ static const char purpose[] =
     "beside renting; with --power-limit how many the supply suffices for; --versus A,B compares two machines.\n"
     "--output DIR writes procure.json, figures and a page. --mix FILE asks for mixed traffic: classes of requests, "
     "each\n"
-    "with its bound, and how a machine is cut into groups of devices that serve them.\n"
-    "Exit: 0 answered; 2 a wrong question; 4 without a simulator; 5 the predictions' own checks do not allow verdicts.";
+    "with its bound, and how a machine is cut into groups of devices that serve them. --accept SESSION holds what was\n"
+    "measured on a delivered machine against what was promised (--machines, --profile).\n"
+    "Exit: 0 answered; 1 --accept: a case is slower; 2 a wrong question; 4 without a simulator; 5 the predictions' own "
+    "checks do not allow verdicts.";
 static const char examples[] =
     "ditbench procure --model flux.1-dev --slo 5s\n"
     "ditbench procure flux.1-dev --slo 5s --goal cost --old-prices --doubtful\n"
@@ -46,6 +49,7 @@ static const char examples[] =
     "ditbench procure flux.1-dev --scenario offline --own default --hours 10 --goal cost --output results/local/own\n"
     "ditbench procure flux.1-dev --versus 8xh100-sxm@8,8xb200-sxm@4 --power-limit 40kW\n"
     "ditbench procure flux.1-dev --mix shop --machines 8xh100-sxm,8xl40\n"
+    "ditbench procure --accept latest --machines 8xh100-sxm\n"
     "ditbench procure pixart-sigma-xl-2 --machines 8xl40@4,4xa100-pcie --resolution 2048x2048\n"
     "ditbench procure wan2.1-t2v-14b --resolution 832x480 --num_frames 81 --all --json";
 
@@ -57,7 +61,7 @@ typedef struct {
     search_options given;
     price_options prices;
     const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *output,
-        *mix;
+        *mix, *accept;
     int64_t spares;
     double level, hours;
     bool all, extrapolate;
@@ -69,6 +73,7 @@ typedef struct {
     suite_procured answer;
     suite_traffic traffic;
     suite_mixed mixed;
+    suite_accepted accepted;
     char *command; /* owned */
 } procure_call;
 
@@ -157,9 +162,9 @@ static dit_status check_mix(const procure_call *call)
     const struct {
         bool given;
         const char *option;
-    } others[] = {{call->slo, "--slo"},       {call->rate, "--rate"},
-                  {call->own, "--own"},       {call->supply, "--power-limit"},
-                  {call->output, "--output"}, {call->versus, "--versus"}};
+    } others[] = {
+        {call->accept, "--accept"},      {call->slo, "--slo"},       {call->rate, "--rate"},    {call->own, "--own"},
+        {call->supply, "--power-limit"}, {call->output, "--output"}, {call->versus, "--versus"}};
     if (!call->mix && call->request.scenario == SUITE_SCENARIO_MIX)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario mix needs the file of a mix"), "add --mix shop");
     if (!call->mix) return DIT_OK;
@@ -210,8 +215,21 @@ static dit_status read_base(procure_call *call)
     return DIT_OK;
 }
 
+/* What was promised: any simulated platform. */
+static dit_status take_promised(procure_call *call)
+{
+    if (!call->machines)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--accept needs the platform that was promised"),
+                              "as in --machines 8xh100-sxm");
+    call->list = calloc(1, sizeof *call->list);
+    if (!call->list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a machine");
+    call->request.machine_count = 1;
+    return suite_price_machine_facts(call->machines, &call->list->priced.machine);
+}
+
 static dit_status take_machines(procure_call *call)
 {
+    if (call->accept) return take_promised(call);
     if (call->versus) return take_two(call);
     return call->machines ? take_named(call, call->machines) : take_all(call);
 }
@@ -222,10 +240,17 @@ static void tell(void *context, int machine, int count, const char *name)
     if (!call->cli.quiet) fprintf(stderr, "%d of %d: %s\n", machine + 1, count, name);
 }
 
+static dit_status accept_session(procure_call *call)
+{
+    call->answer.licensed = true; /* it ranks nobody */
+    return suite_accept_run(&call->request, call->accept, &call->accepted);
+}
+
 static dit_status ask(procure_call *call)
 {
     suite_procure_request *request = &call->request;
     const char *operand = call->cli.operand_count ? call->cli.operands[0] : NULL;
+    if (call->accept && !operand) operand = "of-the-session"; /* each case has its own */
     DIT_TRY(search_options_take(&call->given, operand, &request->search));
     DIT_TRY(read_words(call));
     DIT_TRY(price_options_terms(&call->prices, &request->terms));
@@ -241,6 +266,7 @@ static dit_status ask(procure_call *call)
     request->power = &call->power;
     request->forecaster = &call->forecaster;
     request->told = tell, request->context = call;
+    if (call->accept) return accept_session(call);
     if (!call->mix) return suite_procure(request, &call->answer);
     request->base = NULL;
     DIT_TRY(suite_traffic_load(call->mix, &call->traffic));
@@ -295,9 +321,29 @@ static dit_status answer_mix(procure_call *call)
     return suite_cli_finish_json(&w, "mix", document);
 }
 
+static dit_status answer_accepted(procure_call *call)
+{
+    dit_json_writer w = {0};
+    if (!call->cli.json)
+        return suite_accepted_print(&call->request, &call->accepted, stdout, suite_terminal_width(stdout));
+    cJSON *document = dit_json_new_object(&w);
+    suite_accepted_put(&w, document, &call->request, &call->accepted);
+    return suite_cli_finish_json(&w, "accept", document);
+}
+
+static int code_of(const procure_call *call)
+{
+    const suite_accepted *accepted = &call->accepted;
+    if (!call->answer.licensed) return DIT_EXIT_UNDECIDED;
+    if (accepted->verdicts[SUITE_ACCEPT_SLOWER]) return DIT_EXIT_GATE;
+    return call->accept && accepted->verdicts[SUITE_ACCEPT_UNKNOWN] == accepted->count ? DIT_EXIT_UNDECIDED
+                                                                                       : DIT_EXIT_OK;
+}
+
 static dit_status answer(procure_call *call)
 {
     cJSON *document;
+    if (call->accept) return answer_accepted(call);
     if (call->mix) return answer_mix(call);
     DIT_TRY(document_of(call, &document));
     dit_status st = call->output ? write_files(call, document) : DIT_OK;
@@ -311,6 +357,7 @@ static void release(procure_call *call)
 {
     suite_procured_release(&call->answer);
     suite_mixed_release(&call->mixed);
+    suite_accepted_release(&call->accepted);
     suite_traffic_release(&call->traffic);
     suite_forecaster_release(&call->forecaster);
     suite_power_release(&call->power);
@@ -349,6 +396,8 @@ int suite_verb_procure(int argc, char **argv)
          &call.supply, 0, 0},
         {"mix", 0, SUITE_OPTION_STRING, "FILE", "mixed traffic: a name of workloads/traffic, or a file", &call.mix, 0,
          0},
+        {"accept", 0, SUITE_OPTION_STRING, "SESSION", "hold a measured session against the one platform of --machines",
+         &call.accept, 0, 0},
         {"base", 0, SUITE_OPTION_STRING, "NAME",
          "software without tuning, shown beside, or \"none\" (default: pytorch-eager-2025)", &call.base, 0, 0},
         {"level", 0, SUITE_OPTION_NUMBER, "SHARE", "of intervals (0.9)", &call.level, 0, 0},
@@ -370,7 +419,7 @@ int suite_verb_procure(int argc, char **argv)
     dit_status st = keep_command(&call, argc, argv);
     if (st == DIT_OK) st = ask(&call);
     if (st == DIT_OK) st = answer(&call);
-    code = st != DIT_OK ? suite_cli_fail(&call.cli, st) : call.answer.licensed ? DIT_EXIT_OK : DIT_EXIT_UNDECIDED;
+    code = st == DIT_OK ? code_of(&call) : suite_cli_fail(&call.cli, st);
     release(&call);
     return code;
 }
