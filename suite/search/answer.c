@@ -115,6 +115,7 @@ static void put_counts(dit_json_writer *w, cJSON *out, const suite_search *s)
 static void put_question(dit_json_writer *w, cJSON *out, const suite_search *s)
 {
     const cJSON *document = s->count ? s->candidates[0].kase->document : NULL;
+    dit_json_put_string(w, out, "schema", "ditbench.search/1");
     dit_json_put_string(w, out, "model", s->request.model);
     dit_json_put_string(w, out, "platform", s->request.platform);
     dit_json_put_string(w, out, "profile", s->request.profile);

@@ -150,6 +150,41 @@ report $? "exit 1 where no mesh fits, with the memory that each one needs"
 grep -q '^best: ' "$work/text" && grep -q 'not legal' "$work/text" && grep -q '^[0-9]* meshes: 0 simulated now, [1-9][0-9]* kept from before' "$work/text"
 report $? "people see the winner, and why others are not legal"
 
+# ---- files -------------------------------------------------------------------------------------------------------------
+plain() { tr -d ' \t\n' <"$1" | sed -E 's/(\.[0-9]{9})[0-9]*/\1/g'; } # two writers round the last digit
+"$ditbench" search "${small[@]}" --steps 8 --quality approximate --output "$work/files" --json >"$work/shown" 2>"$work/log"
+[ $? -eq 0 ] && cmp -s <(plain "$work/shown") <(plain "$work/files/search.json") && grep -q 'beside its figure search.svg$' "$work/log"
+report $? "--output writes the answer that --json prints"
+simulated=$(grep -c '"state":[[:space:]]*"simulated"' "$work/shown") excluded=$(grep -c '"state":[[:space:]]*"bound"' "$work/shown")
+excluded_points=$(awk '/^#/ || NF < 2 { next } $1 == $2 { same++ } END { print same + 0 }' "$work/files/search.dat")
+echo "# $simulated simulated with the winner once more, $excluded excluded, $excluded_points points on the diagonal"
+[ "$excluded" -gt 0 ] && [ "$excluded_points" -ge "$excluded" ] && grep -q 'software torch-compile' "$work/files/search.svg" && [ -s "$work/files/search.png" ] &&
+    [ -s "$work/files/search-narrow.svg" ]
+report $? "and a figure in which each excluded mesh lies at its bound, with the software in its footer"
+"$ditbench" search "${small[@]}" --goal memory --output "$work/no-times" >/dev/null 2>"$work/log"
+[ $? -eq 0 ] && [ -s "$work/no-times/search.json" ] && [ ! -e "$work/no-times/search.svg" ] && grep -q 'no figure' "$work/log"
+report $? "without times there is no figure, and it says so"
+if python3 -c 'import jsonschema' 2>/dev/null; then
+    python3 - results/schema/search.schema.json "$work" first memory front rate tight faster cut single planned large shown <<'PY' >"$work/log" 2>&1
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+for name in sys.argv[3:]:
+    jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+wrong = json.load(open(sys.argv[2] + "/first"))
+del wrong["meshes"][0]["seconds"]
+try:
+    jsonschema.validate(wrong, schema)
+    sys.exit("a simulated mesh without seconds passes")
+except jsonschema.ValidationError:
+    pass
+PY
+    report $? "answers obey their schema, which notices a time that is missing: $(tail -n 1 "$work/log")"
+else
+    skip "answers obey their schema" "no module jsonschema (Debian: python3-jsonschema)"
+fi
+
 # ---- bad input ---------------------------------------------------------------------------------------------------------
 refused() { # WORDS ARGUMENT...
     local words=$1

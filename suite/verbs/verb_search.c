@@ -1,9 +1,11 @@
 /* ditbench search: the best mesh of a model on a simulated machine, and what excludes each other one. */
 #include "base/label.h"
 #include "base/words.h"
+#include "reports/search/search_figure.h"
 #include "suite/console/cli.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/paths.h"
 #include "suite/platform/profile.h"
 #include "suite/search/answer.h"
 #include "suite/search/search.h"
@@ -26,7 +28,7 @@ static const char purpose[] =
     "(of the fullest rank, nothing is simulated), front (the fastest mesh for each number of devices of a replica).\n"
     "Exact methods only, unless --quality approximate adds stages and displaced patches. The software is "
     "torch-compile,\n"
-    "unless --profile says otherwise.\n"
+    "unless --profile says otherwise. --output DIR writes search.json and a figure: bounds against simulated times.\n"
     "Exit: 0 there is a best mesh, 1 none fits, 3 none could be bounded or simulated, 4 without a simulator.";
 static const char examples[] =
     "ditbench search flux.1-dev --platform 8xh100-sxm\n"
@@ -35,12 +37,12 @@ static const char examples[] =
     "ditbench search wan2.1-t2v-14b --platform 8xh100-sxm --goal front --within 2%";
 static const double GIB = 1024.0 * 1024 * 1024;
 
-enum { OWN_OPTIONS = 11 }; /* of this verb alone, and the end */
+enum { OWN_OPTIONS = 12 }; /* of this verb alone, and the end */
 
 typedef struct {
     suite_search_request request;
     search_options given;
-    const char *goal, *quality, *within, *times, *mesh;
+    const char *goal, *quality, *within, *times, *mesh, *output;
     dit_parallel parallel; /* of `mesh` */
     bool all;
     suite_search found;
@@ -266,6 +268,21 @@ static dit_status search(search_call *call, suite_cli *cli)
     return suite_search_run(&call->request, &call->found);
 }
 
+/* search.json first: whoever has no gnuplot keeps the answer. */
+static dit_status write_files(const char *folder, bool quiet, const cJSON *document)
+{
+    char path[SUITE_PATH];
+    bool drawn;
+    DIT_TRY(suite_path_make(folder));
+    DIT_TRY(suite_path(path, "%s/search.json", folder));
+    DIT_TRY(dit_json_write_file(document, path, false));
+    DIT_TRY(report_search_figure(document, folder, NULL, &drawn));
+    if (quiet) return DIT_OK;
+    fprintf(stderr, "%s/search.json: the answer%s\n", folder,
+            drawn ? ", beside its figure search.svg" : "; no figure, because there is no simulated time");
+    return DIT_OK;
+}
+
 static dit_status print(const search_call *call, const suite_cli *cli)
 {
     cJSON *document;
@@ -275,10 +292,11 @@ static dit_status print(const search_call *call, const suite_cli *cli)
         if (call->all) print_illegal(&call->found);
         print_winner(&call->found);
         print_counts(&call->found);
-        return DIT_OK;
     }
+    if (!cli->json && !call->output) return DIT_OK;
     DIT_TRY(suite_search_to_json(&call->found, &document));
-    dit_status st = suite_cli_print_json("search", document);
+    dit_status st = call->output ? write_files(call->output, cli->quiet, document) : DIT_OK;
+    if (st == DIT_OK && cli->json) st = suite_cli_print_json("search", document);
     cJSON_Delete(document);
     return st;
 }
@@ -309,6 +327,7 @@ int suite_verb_search(int argc, char **argv)
         {"what-if", 0, SUITE_OPTION_NUMBER, "TIMES",
          "the best mesh with hosts, links or devices so many times as fast; 0: not asked (default: 2)",
          &request->what_if, 0, 0},
+        {"output", 'o', SUITE_OPTION_STRING, "DIR", "write search.json and a figure there", &call.output, 0, 0},
         {"exhaustive", 0, SUITE_OPTION_FLAG, NULL, "simulate every mesh that fits", &request->exhaustive, 0, 0},
         {"bounds-times", 0, SUITE_OPTION_STRING, "N", NULL, &call.times, 0, 0},
     };
