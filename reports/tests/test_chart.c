@@ -4,6 +4,7 @@
 #include "reports/chart/chart.h"
 #include "reports/draw/gnuplot.h"
 #include "reports/draw/picture.h"
+#include "reports/procurement/mix.h"
 #include "reports/procurement/procurement.h"
 #include "reports/tests/page_check.h"
 
@@ -171,10 +172,39 @@ static void any_document_makes_a_page(void **state)
     }
 }
 
+static void any_document_makes_a_mix_page(void **state)
+{
+    (void)state;
+    static const char *const documents[] = {
+        "{}",
+        "{\"machines\": [1, {\"best\": 3}, {\"platform\": \"<b>'\", \"best\": {\"requests_per_hour\": 5, \"classes\": "
+        "[2, "
+        "{\"p95_s\": 1}]}, \"absent\": []}], \"classes\": [{}, {\"bound_s\": 2}], \"question\": {\"command\": "
+        "\"<script>\"}}",
+    };
+    const report_procurement_options options = {.folder = folder, .program = ""};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        char path[2 * TEST_FOLDER], *page;
+        size_t length;
+        int drawn;
+        cJSON *document = cJSON_Parse(documents[i]);
+        dit_status st = report_mix_write(document, &options, &drawn);
+        if (st != DIT_OK && st != DIT_ERR_ENVIRONMENT) fail_msg("%s: %s", documents[i], dit_error_last()->message);
+        dit_error_clear();
+        cJSON_Delete(document);
+        snprintf(path, sizeof path, "%s/mix.html", folder);
+        assert_ok(dit_file_read(path, 1 << 24, &page, &length));
+        assert_null(strstr(page, "<script"));
+        assert_int_equal(check_page(page, false), drawn);
+        free(page);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(axes_show_what_they_saw),
                                        cmocka_unit_test(logarithmic_axes_have_some_ticks),
-                                       cmocka_unit_test(charts_are_drawn), cmocka_unit_test(any_document_makes_a_page)};
+                                       cmocka_unit_test(charts_are_drawn), cmocka_unit_test(any_document_makes_a_page),
+                                       cmocka_unit_test(any_document_makes_a_mix_page)};
     return cmocka_run_group_tests_name("chart", tests, set_up, tear_down);
 }

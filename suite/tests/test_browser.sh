@@ -46,7 +46,8 @@ many() {
 ok "and a history with changes, notes and a release" many
 procured() {
     made procure flux.1-dev~one-of-each --steps 4 --scope latents --machines 8xb200-sxm@2,8xh100-sxm@2 --scenario server --slo 3x --own default --old-prices \
-        --per-device -q --output "$root/procured"
+        --per-device -q --output "$root/procured" &&
+        made procure flux.1-dev~one-of-each --steps 4 --scope latents --machines 8xb200-sxm@2 --mix shop -q --output "$root/procured"
 }
 if command -v smpirun >/dev/null; then
     ok "machines are procured" procured
@@ -54,7 +55,7 @@ else
     skip "machines are procured" "SimGrid is not installed"
 fi
 pages=("$root/index.html" "$root/history.html" "$histories/history.html")
-for page in "$root"/*/report/report.html "$root"/procured/procure.html; do
+for page in "$root"/*/report/report.html "$root"/procured/*.html; do
     case $page in */latest/*) ;; *) pages+=("$page") ;; esac
 done
 pictures=("$root"/made-up/report/*.svg)

@@ -159,6 +159,8 @@ if command -v gnuplot >/dev/null; then
     # A PATH with everything but gnuplot.
     mkdir "$work/bin"
     for folder in /usr/bin /bin; do find "$folder" -maxdepth 1 ! -name '*gnuplot*' -exec ln -sf -t "$work/bin" {} +; done
+    ok "mixed traffic has a page, too" procure paged --mix "$work/mixed.json" --output "$work/mix of it"
+    ok "with two figures" test -s "$work/mix of it/rates.png" -a -s "$work/mix of it/waits.svg" -a -s "$work/mix of it/mix.html" -a -s "$work/mix of it/mix.json"
     ok "a page without gnuplot is written, and ends with 4" exits 4 env PATH="$work/bin" "$ditbench" procure "${asked[@]}" -q --output "$work/bare"
     ok "as it says" grep -q 'No figure is drawn' "$work/bare/procure.html"
 fi

@@ -1,5 +1,6 @@
 /* ditbench procure: which machine to buy or rent, by time, money and watts, with intervals that were checked. */
 #include "base/words.h"
+#include "reports/procurement/mix.h"
 #include "reports/procurement/procurement.h"
 #include "suite/accept/accept_answer.h"
 #include "suite/catalogue/catalogue.h"
@@ -162,9 +163,9 @@ static dit_status check_mix(const procure_call *call)
     const struct {
         bool given;
         const char *option;
-    } others[] = {
-        {call->accept, "--accept"},      {call->slo, "--slo"},       {call->rate, "--rate"},    {call->own, "--own"},
-        {call->supply, "--power-limit"}, {call->output, "--output"}, {call->versus, "--versus"}};
+    } others[] = {{call->accept, "--accept"},      {call->slo, "--slo"},
+                  {call->rate, "--rate"},          {call->own, "--own"},
+                  {call->supply, "--power-limit"}, {call->versus, "--versus"}};
     if (!call->mix && call->request.scenario == SUITE_SCENARIO_MIX)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--scenario mix needs the file of a mix"), "add --mix shop");
     if (!call->mix) return DIT_OK;
@@ -297,28 +298,32 @@ static dit_status document_of(procure_call *call, cJSON **out)
     return dit_json_finish(&w, document, out);
 }
 
-/* procure.json first: whoever has no gnuplot keeps the answer. */
+/* The document first: whoever has no gnuplot keeps the answer. */
 static dit_status write_files(const procure_call *call, const cJSON *document)
 {
+    const char *name = call->mix ? "mix" : "procure";
     char path[SUITE_PATH];
     int drawn;
     const report_procurement_options options = {.folder = call->output, .program = DITBENCH_VERSION};
     DIT_TRY(suite_path_make(call->output));
-    DIT_TRY(suite_path(path, "%s/procure.json", call->output));
+    DIT_TRY(suite_path(path, "%s/%s.json", call->output, name));
     DIT_TRY(dit_json_write_file(document, path, false));
-    DIT_TRY(report_procurement_write(document, &options, &drawn));
-    if (!call->cli.quiet) fprintf(stderr, "%s/procure.html: the page, with %d figures\n", call->output, drawn);
+    DIT_TRY((call->mix ? report_mix_write : report_procurement_write)(document, &options, &drawn));
+    if (!call->cli.quiet) fprintf(stderr, "%s/%s.html: the page, with %d figures\n", call->output, name, drawn);
     return DIT_OK;
 }
 
 static dit_status answer_mix(procure_call *call)
 {
     dit_json_writer w = {0};
-    if (!call->cli.json)
-        return mix_print(&call->request, &call->traffic, &call->mixed, stdout, suite_terminal_width(stdout));
-    cJSON *document = dit_json_new_object(&w);
+    cJSON *document = dit_json_new_object(&w), *done;
     suite_mixed_put(&w, document, &call->request, &call->traffic, &call->mixed);
-    return suite_cli_finish_json(&w, "mix", document);
+    DIT_TRY(dit_json_finish(&w, document, &done));
+    dit_status st = call->output ? write_files(call, done) : DIT_OK;
+    if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("mix", done);
+    cJSON_Delete(done);
+    if (st != DIT_OK || call->cli.json) return st;
+    return mix_print(&call->request, &call->traffic, &call->mixed, stdout, suite_terminal_width(stdout));
 }
 
 static dit_status answer_accepted(procure_call *call)
