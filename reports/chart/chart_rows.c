@@ -87,8 +87,9 @@ static void put_rule(drawing *d)
                 rule->at);
     dit_buffer_text(&d->drawn.script, "set label ");
     report_append_quoted(&d->drawn.script, rule->label);
-    canvas_line(&d->drawn.script, " at first %.9g,graph 1 left offset 0.4,-0.4 font ',9' tc rgb '#444444' front",
-                rule->at);
+    double middle = d->x.log ? sqrt(d->x.least * d->x.most) : (d->x.least + d->x.most) / 2;
+    canvas_line(&d->drawn.script, " at first %.9g,graph 1 %s,-0.4 font ',9' tc rgb '#444444' front", rule->at,
+                rule->at > middle ? "right offset -0.4" : "left offset 0.4");
 }
 
 static void write_part(drawing *d, int part)
