@@ -140,6 +140,7 @@ report $? "the software of --profile decides what a pipeline sends, counted and 
 tiny=(flux.1-dev~one-of-each --platform 8xl40 --gpus 4 --num_inference_steps 8)
 if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine-sim" ]; then
     "$ditbench" explain "${tiny[@]}" >"$work/text" 2>"$work/log"
+    [ $? -eq 0 ] && grep -q '^times of a request (pipeline) are simulated' "$work/text" && grep -qE '^u2 r2 +usp +0\.[0-9]+ +best ' "$work/text"
     report $? "meshes have times on a simulated platform"
     grep -q ' simulated, at most ' "$work/log" && "$ditbench" explain "${tiny[@]}" >"$work/again" 2>"$work/log" && [ ! -s "$work/log" ] && cmp -s "$work/text" "$work/again"
     report $? "a second call simulates nothing, and says the same"

@@ -81,6 +81,7 @@ static dit_status read_mesh(mesh_call *call, const suite_explain_params *params,
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
+enum { MANY = 100 }; /* meshes whose bounds take a while */
 typedef enum { TIMES_SIMULATED, TIMES_BOUNDS, TIMES_NONE } times_word;
 static const char *const scopes[] = {"pipeline", "latents", "denoise", NULL};
 static const char *const times_words[] = {"simulated", "bounds", "none", NULL};
@@ -133,13 +134,17 @@ static dit_status take_platform(explain_call *call, times_word *times)
 static dit_status add_times(explain_call *call, times_word times, const suite_cli *cli)
 {
     const suite_simulate_params simulator = {0};
-    if (times == TIMES_NONE || !cJSON_GetArraySize(dit_json_member(call->answer, "meshes"))) return DIT_OK;
+    const int meshes = cJSON_GetArraySize(dit_json_member(call->answer, "meshes"));
+    if (times == TIMES_NONE || !meshes) return DIT_OK;
     if (suite_simulate_check(&simulator) != DIT_OK) {
         const dit_error *error = dit_error_last();
         snprintf(call->no_times, sizeof call->no_times, "%s (%s)", error->message, error->hint);
         dit_error_clear();
         return DIT_OK;
     }
+    if (!cli->quiet && meshes >= MANY)
+        fprintf(stderr, "bounds of %d meshes on %lld devices, which may take minutes; --times none leaves them out\n",
+                meshes, (long long)call->params.devices);
     DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     call->verdicts.calibration = &call->fitted;
     call->verdicts.bounds_only = times == TIMES_BOUNDS;
