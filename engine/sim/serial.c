@@ -259,6 +259,7 @@ int64_t dit_sim_serial_weights(const dit_sim *sim, const dit_sim_serial *serial)
 int64_t dit_sim_serial_peak(const dit_sim *sim, const dit_sim_serial *serial, int rank, int64_t weights, int64_t peak)
 {
     int64_t beside = dit_sim_serial_weights(sim, serial);
-    int64_t decode = weights + dit_sim_in_elements(sim, serial->vae_peak_bytes);
+    int64_t others = serial->vae_peak_bytes - serial->vae_bytes; /* the weights are beside */
+    int64_t decode = weights + dit_sim_in_elements(sim, others > 0 ? others : 0);
     return (rank == 0 && decode > peak ? decode : peak) + beside;
 }

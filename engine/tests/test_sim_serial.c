@@ -76,11 +76,36 @@ static void a_mistake_in_a_vae_that_is_built_is_an_error(void **state)
     }
 }
 
+/* In fp16 a rank has half the bytes of fp32. */
+static void weights_of_a_vae_are_counted_once(void **state)
+{
+    const dit_sim_serial serial = {.text_encoder_bytes = 1000, .vae_bytes = 400, .vae_peak_bytes = 600};
+    dit_json doc;
+    dit_sim *sim;
+    char text[1024];
+    (void)state;
+    snprintf(text, sizeof text,
+             "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
+             "\"profile\":\"%s/workloads/profiles/pytorch-eager.json\",\"element\":\"fp16\",\"inside\":\"nvlink\","
+             "\"nvswitch\":true,\"devices_per_node\":8,\"bandwidth_bytes_per_s\":200e9}}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR);
+    assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
+    assert_ok(dit_sim_create(&grid, &sim));
+    assert_ok(dit_sim_read(sim, &doc, 1));
+    assert_int_equal(dit_sim_serial_weights(sim, &serial), 700);
+    assert_int_equal(dit_sim_serial_peak(sim, &serial, 0, 50, 60), 50 + 500 + 300); /* 200 / 2 beside the weights */
+    assert_int_equal(dit_sim_serial_peak(sim, &serial, 0, 50, 5000), 5000 + 700);
+    assert_int_equal(dit_sim_serial_peak(sim, &serial, 1, 50, 60), 60 + 700);
+    dit_sim_free(sim);
+    dit_json_release(&doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vae_that_is_not_built_takes_no_time),
         cmocka_unit_test(a_mistake_in_a_vae_that_is_built_is_an_error),
+        cmocka_unit_test(weights_of_a_vae_are_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
