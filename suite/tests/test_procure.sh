@@ -50,6 +50,28 @@ ok "by all that have an interval" holds short 'all(x["slo"]["verdict"] == "misse
 ok "the second call simulated nothing" holds short 'd["meshes"]["simulated"] == 0 and d["meshes"]["kept"] > 0'
 ok "devices in a price are those that work" holds first 'abs(s("8xb200-sxm", 8)["cost"]["per_1000"]["value"] - 1000 / 3600 * s("8xb200-sxm", 8)["service_s"]["value"] * s("8xb200-sxm", 8)["cost"]["per_hour"]) < 1e-9'
 
+killed() { # what was simulated before a SIGKILL is kept, and the answer is the same
+    local cache=$work/killed pid kept=0
+    XDG_CACHE_HOME=$cache "$ditbench" procure "${asked[@]}" --json --slo 10s >/dev/null 2>&1 &
+    pid=$!
+    for _ in $(seq 600); do
+        kept=$(find "$cache" -name '*.json' 2>/dev/null | wc -l)
+        [ "$kept" -lt 4 ] || break
+        sleep 0.05
+    done
+    kill -9 "$pid" && wait "$pid" 2>/dev/null
+    XDG_CACHE_HOME=$cache procure again --slo 10s && python3 - "$work/first" "$work/again" <<'PY'
+import json, sys
+first, again = (json.load(open(path)) for path in sys.argv[1:])
+assert again["meshes"]["kept"] > first["meshes"]["kept"], again["meshes"]
+assert again["meshes"]["simulated"] < first["meshes"]["simulated"]
+for document in (first, again):
+    document.pop("meshes")
+assert first == again
+PY
+}
+ok "a SIGKILL loses no more than what was running" killed
+
 # ---- offline: replicas share the requests ------------------------------------------------------------------------------
 ok "offline requests are shared by replicas" procure offline --scenario offline
 ok "so many that all devices work" holds offline 's("8xb200-sxm", 8)["replicas"] > 1'
