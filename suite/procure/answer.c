@@ -81,19 +81,6 @@ void suite_answer_question(dit_json_writer *w, cJSON *document, const suite_proc
     dit_json_put_bool(w, terms, "doubtful", request->terms.doubtful);
 }
 
-/* Whether anybody has timed it on a GPU, and who. */
-static void put_software(dit_json_writer *w, cJSON *document, const suite_procure_request *request)
-{
-    suite_profile profile;
-    dit_status st = suite_profile_load(request->search.profile, &profile);
-    dit_json_put_status(w, st);
-    if (st != DIT_OK) return;
-    cJSON *software = dit_json_put_object(w, document, "software");
-    dit_json_put_string(w, software, "title", profile.title);
-    dit_json_put_bool(w, software, "measured", profile.measured);
-    dit_json_put_string(w, software, "evidence", profile.evidence);
-}
-
 /* What the model's defaults came to: the run of the first case. */
 static void put_run(dit_json_writer *w, cJSON *document, const suite_procured *procured)
 {
@@ -433,7 +420,7 @@ void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure
 {
     dit_json_put_string(w, document, "schema", "ditbench.procure/1");
     suite_answer_question(w, document, request);
-    put_software(w, document, request);
+    suite_profile_put(w, document, request->search.profile);
     put_run(w, document, procured);
     cJSON *list = dit_json_put_array(w, document, "splits");
     for (int i = 0; i < procured->count; i++) put_split(w, list, request, procured, i);

@@ -72,6 +72,9 @@ PY
 }
 ok "a SIGKILL loses no more than what was running" killed
 
+dry() { XDG_CACHE_HOME=$work/dry "$ditbench" procure "${asked[@]}" --dry-run >"$work/out" && grep -q '^8xb200-sxm on 1, 2, 4, ... to 8 devices' "$work/out" && [ ! -e "$work/dry" ]; }
+ok "a dry run simulates nothing" dry
+
 # ---- offline: replicas share the requests ------------------------------------------------------------------------------
 ok "offline requests are shared by replicas" procure offline --scenario offline
 ok "so many that all devices work" holds offline 's("8xb200-sxm", 8)["replicas"] > 1'
@@ -152,7 +155,7 @@ cat >"$work/delivered-case.json" <<'WORKLOAD'
 {"schema": "ditbench.workload/1", "name": "delivered", "defaults": {"model": "pixart-alpha-xl-2~two-blocks", "platform": "local-cpu", "resolution": "64x64",
  "num_inference_steps": 2}, "measure": {"warmup_runs": 0, "iterations": 1}, "axes": {"method": ["ulysses"], "world_size": [1, 2]}}
 WORKLOAD
-promised=(--machines local-cpu-simulated --profile cpu --element fp32)
+promised=(--machines local-cpu-simulated --profile cpu --dtype fp32)
 accept() { # EXIT NAME ARGUMENT...
     exits "$1" "$ditbench" procure --accept "$work/delivered" --json "${@:3}" >"$work/$2" 2>"$work/$2.log" || { cat "$work/$2" "$work/$2.log"; return 1; }
 }

@@ -121,7 +121,7 @@ static double second_median(const double *values, int n)
 /* The logarithm of a process from `start` to start + 1, and how much of it neighbours were here. */
 static double second_beside(const suite_noise *noise, const second_neighbours *all, double start, double *here)
 {
-    double own = noise->between * second_normal(), values[64];
+    double own = noise->between * second_normal(), values[64] = {0};
     *here = 0;
     for (int i = 0; i < noise->iterations; i++) {
         double from = start + (double)i / noise->iterations, to = from + 1.0 / noise->iterations, sum = 0, began = 0;

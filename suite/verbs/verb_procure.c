@@ -25,8 +25,8 @@ static const char purpose[] =
     "Answers a buyer: which machine makes a picture in time, how many an hour, for how much money and power. Each\n"
     "machine is searched for its best exact mesh on 1, 2, 4, ... of its devices (to 8, unless it is named). Times are\n"
     "predicted, with the interval that errors on held-out published times support; a machine that nothing was fitted\n"
-    "on has the interval of machines left out. The software is torch-compile-2025 (--profile). Prices are quotes with "
-    "their dates, or the reason why there is none.\n"
+    "on has the interval of machines left out. The software is torch-compile-2025 (--profile). Prices are quotes\n"
+    "with their dates, or the reason why there is none.\n"
     "Scenarios: single (one request on all devices, then the next), offline (all requests are there at the start,\n"
     "replicas share them), server (requests arrive by chance: the split that bears the highest rate with a quantile "
     "of\n"
@@ -61,8 +61,8 @@ typedef struct {
     suite_procure_request request;
     search_options given;
     price_options prices;
-    const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *output,
-        *mix, *accept;
+    const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *mix,
+        *accept;
     int64_t spares;
     double level, hours;
     bool all, extrapolate;
@@ -241,6 +241,20 @@ static void tell(void *context, int machine, int count, const char *name)
     if (!call->cli.quiet) fprintf(stderr, "%d of %d: %s\n", machine + 1, count, name);
 }
 
+/* What would be searched. */
+static void print_plan(const procure_call *call)
+{
+    const suite_procure_request *request = &call->request;
+    for (int i = 0; i < request->machine_count; i++) {
+        const suite_procure_machine *machine = &request->machines[i];
+        printf("%s on %s%d devices%s%s\n", machine->priced.machine.name, machine->only ? "" : "1, 2, 4, ... to ",
+               suite_procure_largest(machine), request->base ? ", and without tuning by " : "",
+               request->base ? request->base : "");
+    }
+    printf("nothing was simulated; `ditbench search MODEL --platform NAME --dry-run` shows bounds of a machine's "
+           "meshes\n");
+}
+
 static dit_status accept_session(procure_call *call)
 {
     call->answer.licensed = true; /* it ranks nobody */
@@ -267,6 +281,7 @@ static dit_status ask(procure_call *call)
     request->power = &call->power;
     request->forecaster = &call->forecaster;
     request->told = tell, request->context = call;
+    if (call->cli.dry_run) return DIT_OK;
     if (call->accept) return accept_session(call);
     if (!call->mix) return suite_procure(request, &call->answer);
     request->base = NULL;
@@ -304,12 +319,12 @@ static dit_status write_files(const procure_call *call, const cJSON *document)
     const char *name = call->mix ? "mix" : "procure";
     char path[SUITE_PATH];
     int drawn;
-    const report_procurement_options options = {.folder = call->output, .program = DITBENCH_VERSION};
-    DIT_TRY(suite_path_make(call->output));
-    DIT_TRY(suite_path(path, "%s/%s.json", call->output, name));
+    const report_procurement_options options = {.folder = call->cli.output, .program = DITBENCH_VERSION};
+    DIT_TRY(suite_path_make(call->cli.output));
+    DIT_TRY(suite_path(path, "%s/%s.json", call->cli.output, name));
     DIT_TRY(dit_json_write_file(document, path, false));
     DIT_TRY((call->mix ? report_mix_write : report_procurement_write)(document, &options, &drawn));
-    if (!call->cli.quiet) fprintf(stderr, "%s/%s.html: the page, with %d figures\n", call->output, name, drawn);
+    if (!call->cli.quiet) fprintf(stderr, "%s/%s.html: the page, with %d figures\n", call->cli.output, name, drawn);
     return DIT_OK;
 }
 
@@ -319,7 +334,7 @@ static dit_status answer_mix(procure_call *call)
     cJSON *document = dit_json_new_object(&w), *done;
     suite_mixed_put(&w, document, &call->request, &call->traffic, &call->mixed);
     DIT_TRY(dit_json_finish(&w, document, &done));
-    dit_status st = call->output ? write_files(call, done) : DIT_OK;
+    dit_status st = call->cli.output ? write_files(call, done) : DIT_OK;
     if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("mix", done);
     cJSON_Delete(done);
     if (st != DIT_OK || call->cli.json) return st;
@@ -348,10 +363,15 @@ static int code_of(const procure_call *call)
 static dit_status answer(procure_call *call)
 {
     cJSON *document;
+    if (call->cli.dry_run) {
+        call->answer.licensed = true; /* nobody is ranked */
+        print_plan(call);
+        return DIT_OK;
+    }
     if (call->accept) return answer_accepted(call);
     if (call->mix) return answer_mix(call);
     DIT_TRY(document_of(call, &document));
-    dit_status st = call->output ? write_files(call, document) : DIT_OK;
+    dit_status st = call->cli.output ? write_files(call, document) : DIT_OK;
     if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("procure", document);
     cJSON_Delete(document);
     if (st != DIT_OK || call->cli.json) return st;
@@ -411,7 +431,6 @@ int suite_verb_procure(int argc, char **argv)
         {"held-out", 0, SUITE_OPTION_STRING, "FILE",
          "errors of predictions (default: holdout.json beside the fitted values)", &call.held_out, 0, 0},
         {"all", 'a', SUITE_OPTION_FLAG, NULL, "every number of devices, not the one that answers", &call.all, 0, 0},
-        {"output", 'o', SUITE_OPTION_STRING, "DIR", "write procure.json, figures and a page there", &call.output, 0, 0},
     };
     suite_option options[SEARCH_OPTIONS + PRICE_OPTIONS + sizeof own / sizeof *own + 1] = {{0}};
     search_options_fill(&call.given, search, options);
