@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WIDTH = 860, ROW = 20, TOP = 10, BOTTOM = 46, LEAST_LEFT = 90, MOST_LEFT = 330, LEAST_RIGHT = 30, FONT = 11 };
 
@@ -15,6 +16,7 @@ typedef struct {
     chart_axis x;
     int count;
     double left, right; /* pixels of labels and texts */
+    bool narrow;
 } drawing;
 
 static double sum_of(const chart_rows *chart, const chart_row *row)
@@ -24,8 +26,16 @@ static double sum_of(const chart_rows *chart, const chart_row *row)
     return sum;
 }
 
+/* On a narrow screen a text ends before its bracket or its remark: the bar shows the rest. */
+static void write_text(const chart_row *row, bool narrow, char out[128])
+{
+    snprintf(out, 128, "%.127s", row->text);
+    if (narrow) out[strcspn(out, "(,")] = '\0';
+}
+
 static void find_range(drawing *d, bool narrow)
 {
+    char text[128];
     const chart_rows *chart = d->chart;
     d->count = chart->count < CHART_ROWS_MOST ? chart->count : CHART_ROWS_MOST;
     d->x = chart_axis_new(chart->x_log);
@@ -36,7 +46,8 @@ static void find_range(drawing *d, bool narrow)
         if (!chart->part_count && chart->value_name) chart_axis_show(&d->x, row->value);
         if (row->low > 0) chart_axis_show(&d->x, row->low), chart_axis_show(&d->x, row->high);
         d->left = fmax(d->left, report_text_width(row->label, FONT) + 14);
-        d->right = fmax(d->right, report_text_width(row->text, FONT) + 14);
+        write_text(row, narrow, text);
+        d->right = fmax(d->right, report_text_width(text, FONT) + 14);
     }
     if (chart->rule.at > 0) chart_axis_show(&d->x, chart->rule.at);
     chart_axis_pad(&d->x, chart->part_count ? 0 : 0.03, 0.03);
@@ -48,7 +59,7 @@ static void find_range(drawing *d, bool narrow)
 static void put_labels(drawing *d)
 {
     dit_buffer *script = &d->drawn.script;
-    char text[256];
+    char text[256], whole[128];
     dit_buffer_text(script, "set ytics scale 0 tc rgb '#222222' (");
     for (int i = 0; i < d->count; i++) {
         canvas_fit_text(d->chart->rows[i].label, FONT, d->left - 10, text, sizeof text);
@@ -58,7 +69,8 @@ static void put_labels(drawing *d)
     }
     dit_buffer_text(script, ")\n");
     for (int i = 0; i < d->count; i++) {
-        canvas_fit_text(d->chart->rows[i].text, FONT, d->right - 8, text, sizeof text);
+        write_text(&d->chart->rows[i], d->narrow, whole);
+        canvas_fit_text(whole, FONT, d->right - 8, text, sizeof text);
         dit_buffer_text(script, "set label ");
         report_append_quoted(script, text);
         canvas_line(script, " at graph 1,first %d left offset 0.6,0 tc rgb '#222222'", -i);
@@ -199,7 +211,7 @@ dit_status chart_rows_draw(const chart_rows *chart, const char *folder, const ch
     char id[96];
     bool narrow = style->width > 0;
     unsigned formats = 1u << REPORT_FORMAT_svg | (narrow ? 0 : 1u << REPORT_FORMAT_png);
-    drawing d = {.chart = chart, .drawn = {.id = id, .title = chart->title}};
+    drawing d = {.chart = chart, .drawn = {.id = id, .title = chart->title}, .narrow = narrow};
     snprintf(id, sizeof id, "%.80s%s", chart->id, narrow ? "-narrow" : "");
     find_range(&d, narrow);
     compose(&d, style);

@@ -98,12 +98,12 @@ static bool seen_before(const figure_room *room, int index)
     return false;
 }
 
-static void range_text(const split_range *range, const char *unit, char out[96])
+static void range_text(const split_range *range, char out[96])
 {
     if (range->low > 0 && range->high > 0)
-        snprintf(out, 96, "%.3g (%.3g to %.3g)%s", range->value, range->low, range->high, unit);
+        snprintf(out, 96, "%.3g s (%.3g to %.3g)", range->value, range->low, range->high);
     else
-        snprintf(out, 96, "%.3g%s", range->value, unit);
+        snprintf(out, 96, "%.3g s, no interval", range->value);
 }
 
 /* ---- times ----------------------------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static dit_status draw_times(const figure_room *room, figure_drawn *out)
         chart_row *row = add_row(&data, split->name);
         row->value = split->service.value, row->low = split->service.low, row->high = split->service.high;
         row->hollow = split->service.low <= 0;
-        range_text(&split->service, row->hollow ? " s, no interval" : " s", data.texts[data.count - 1]);
+        range_text(&split->service, data.texts[data.count - 1]);
     }
     snprintf(rule, sizeof rule, "bound %.3g s", bound);
     snprintf(out->words, sizeof out->words,
