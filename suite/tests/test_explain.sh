@@ -163,7 +163,7 @@ if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine
         [ "$(grep -c '"verdict":' "$work/json")" -eq $((meshes + $(grep -c '"code":' "$work/json"))) ] && grep -q '"verdict":[[:space:]]*"not legal: ' "$work/json"
     report $? "--json has profile and verdict of each mesh, and a verdict of each that is refused"
     "$ditbench" explain flux.1-dev --platform 8xrtx-4090 --gpus 2 -q >"$work/text" 2>&1
-    grep -q '^u2 .* out of memory: 8.14 GiB missing of 32.14 GiB ' "$work/text"
+    grep -q '^u2 .* out of memory: 8.05 GiB missing of 32.05 GiB ' "$work/text"
     report $? "what fits as denoising, and not as a request, is out of memory, with what is missing"
     "$ditbench" explain flux.1-dev~one-of-each --platform 8xl40 --mesh "u2 r2" --num_inference_steps 8 >"$work/text" 2>"$work/log"
     grep -q '^a request (pipeline, torch-compile): [0-9.]* s simulated, .* bound by .* GiB a rank; fits' "$work/text"
