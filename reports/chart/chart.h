@@ -68,14 +68,18 @@ typedef struct {
     const char *words;
 } chart_rows;
 
-enum { CHART_ROWS_MOST = 48 };
+enum { CHART_ROWS_MOST = 48, CHART_PHONE_POINTS = 315 /* 420 pixels */ };
 
-/* Write FOLDER/ID.dat, .gp, .svg and .png, and of a style with a width ID-narrow.* without a PNG. *svg: from malloc; NULL
- * after an error. Of more than CHART_ROWS_MOST rows the first are drawn, and the title says so. Errors: those of
- * report_drawn_write. */
-dit_status chart_lines_draw(const chart_lines *chart, const char *folder, const char *gnuplot,
-                            const report_style *style, char **svg);
-dit_status chart_rows_draw(const chart_rows *chart, const char *folder, const char *gnuplot, const report_style *style,
-                           char **svg);
+/* A figure's two pictures as SVG text, from malloc. release accepts a zeroed one. */
+typedef struct {
+    char *wide, *narrow;
+} chart_pictures;
+void chart_pictures_release(chart_pictures *pictures);
+
+/* Write FOLDER/ID.dat, .gp, .svg and .png for a page, and ID-narrow.dat, .gp and .svg for a narrow screen. *out: the two
+ * pictures; after an error those that were drawn. Of more than CHART_ROWS_MOST rows the first are drawn, and the title says
+ * so. Errors: those of report_drawn_write. */
+dit_status chart_lines_draw(const chart_lines *chart, const char *folder, const char *gnuplot, chart_pictures *out);
+dit_status chart_rows_draw(const chart_rows *chart, const char *folder, const char *gnuplot, chart_pictures *out);
 
 #endif

@@ -205,18 +205,24 @@ static void compose(drawing *d, const report_style *style)
     canvas_end(&canvas);
 }
 
-dit_status chart_rows_draw(const chart_rows *chart, const char *folder, const char *gnuplot, const report_style *style,
-                           char **svg)
+static dit_status draw_one(const chart_rows *chart, bool narrow, const char *folder, const char *gnuplot, char **svg)
 {
     char id[96];
-    bool narrow = style->width > 0;
+    const report_style style = {.width = narrow ? CHART_PHONE_POINTS : 0};
     unsigned formats = 1u << REPORT_FORMAT_svg | (narrow ? 0 : 1u << REPORT_FORMAT_png);
     drawing d = {.chart = chart, .drawn = {.id = id, .title = chart->title}, .narrow = narrow};
     snprintf(id, sizeof id, "%.80s%s", chart->id, narrow ? "-narrow" : "");
     find_range(&d, narrow);
-    compose(&d, style);
+    compose(&d, &style);
     report_append_html(&d.drawn.words, chart->words);
-    dit_status st = report_drawn_write(&d.drawn, folder, gnuplot, style, formats, svg);
+    dit_status st = report_drawn_write(&d.drawn, folder, gnuplot, &style, formats, svg);
     report_drawn_release(&d.drawn);
     return st;
+}
+
+dit_status chart_rows_draw(const chart_rows *chart, const char *folder, const char *gnuplot, chart_pictures *out)
+{
+    *out = (chart_pictures){NULL, NULL};
+    DIT_TRY(draw_one(chart, false, folder, gnuplot, &out->wide));
+    return draw_one(chart, true, folder, gnuplot, &out->narrow);
 }

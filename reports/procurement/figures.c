@@ -7,8 +7,6 @@
 
 enum { SERIES_MOST = 24 };
 
-static const report_style page_style = {.width = 0}, phone_style = {.width = 0.75 * 420};
-
 static const char *question_text(const figure_room *room, const char *key, const char *otherwise)
 {
     return dit_json_text_or(dit_json_member(room->document, "question"), key, otherwise);
@@ -27,15 +25,13 @@ static const char *currency_of(const figure_room *room)
 static dit_status draw_lines(const figure_room *room, chart_lines *chart, figure_drawn *out)
 {
     chart->id = out->id, chart->title = out->title, chart->footer = room->footer, chart->words = out->words;
-    DIT_TRY(chart_lines_draw(chart, room->folder, room->gnuplot, &page_style, &out->svg));
-    return chart_lines_draw(chart, room->folder, room->gnuplot, &phone_style, &out->narrow);
+    return chart_lines_draw(chart, room->folder, room->gnuplot, &out->pictures);
 }
 
 static dit_status draw_rows(const figure_room *room, chart_rows *chart, figure_drawn *out)
 {
     chart->id = out->id, chart->title = out->title, chart->footer = room->footer, chart->words = out->words;
-    DIT_TRY(chart_rows_draw(chart, room->folder, room->gnuplot, &page_style, &out->svg));
-    return chart_rows_draw(chart, room->folder, room->gnuplot, &phone_style, &out->narrow);
+    return chart_rows_draw(chart, room->folder, room->gnuplot, &out->pictures);
 }
 
 /* ---- room for what is drawn ---------------------------------------------------------------------------------------------- */

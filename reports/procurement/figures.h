@@ -13,14 +13,14 @@ typedef struct {
     const char *folder, *gnuplot, *footer;
 } figure_room;
 
-/* A figure on the page: its pictures, from malloc, wide and narrow. */
+/* A figure on the page. */
 typedef struct {
     const char *id;
     char title[160], words[512]; /* words: what it shows */
-    char *svg, *narrow;
+    chart_pictures pictures;
 } figure_drawn;
 
-/* Draws a figure; leaves out->svg NULL where the answer has nothing for it. Errors: those of chart.h. */
+/* Draws a figure; leaves its pictures empty where the answer has nothing for it. Errors: those of chart.h. */
 typedef dit_status (*figure_draw)(const figure_room *room, figure_drawn *out);
 
 /* ID and what it is. */

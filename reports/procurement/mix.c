@@ -1,21 +1,19 @@
 #include "reports/procurement/mix.h"
 
-#include "base/file.h"
-#include "reports/chart/chart.h"
-#include "reports/draw/svg.h"
 #include "reports/page/html.h"
 #include "reports/page/html_table.h"
+#include "reports/procurement/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 96, MACHINES = 40, CLASSES = 8, PATH = 4096, PHONE_PIXELS = 700 };
+enum { TEXT = 96, MACHINES = 40, CLASSES = 8 };
 
 typedef struct {
     const cJSON *document;
     const report_procurement_options *options;
-    char *svg[2], *narrow[2]; /* of rates, of waits */
+    chart_pictures pictures[2]; /* of rates, of waits */
     int drawn;
     char missing[512]; /* why there are no figures; "" */
 } work;
@@ -36,16 +34,15 @@ static const cJSON *member_of(const cJSON *row, const char *key, const char *inn
 
 static dit_status draw(work *w, int which, chart_rows *chart, const char *words)
 {
-    static const report_style page = {.width = 0}, phone = {.width = 0.75 * 420};
     char footer[160];
     const cJSON *question = dit_json_member(w->document, "question");
     snprintf(footer, sizeof footer, "predicted (simulated, waiting by discrete events), software %.60s",
              dit_json_text_or(question, "profile", ""));
     chart->id = ids[which], chart->title = titles[which], chart->footer = footer, chart->words = words;
     if (chart->count == 0) return DIT_OK;
-    DIT_TRY(chart_rows_draw(chart, w->options->folder, w->options->gnuplot, &page, &w->svg[which]));
-    w->drawn++;
-    return chart_rows_draw(chart, w->options->folder, w->options->gnuplot, &phone, &w->narrow[which]);
+    dit_status st = chart_rows_draw(chart, w->options->folder, w->options->gnuplot, &w->pictures[which]);
+    w->drawn += w->pictures[which].wide != NULL;
+    return st;
 }
 
 /* A row a machine and way; the interval is that of the best way. */
@@ -190,22 +187,8 @@ static void put_figures(const work *w, dit_buffer *out)
 {
     put(out, "<h2 id=\"figures\">Figures</h2>\n");
     if (w->missing[0]) put_element(out, "div class=\"notice\"", "div", w->missing);
-    for (int i = 0; i < 2; i++) {
-        if (!w->svg[i]) continue;
-        dit_buffer_printf(out, "<figure>\n<a href=\"%s.svg\"><picture>", ids[i]);
-        if (w->narrow[i]) {
-            dit_buffer_printf(out, "<source media=\"(max-width:%dpx)\" srcset=\"", PHONE_PIXELS);
-            svg_append_data(out, w->narrow[i]);
-            put(out, "\">");
-        }
-        dit_buffer_printf(out, "<img alt=\"%s\" src=\"", titles[i]);
-        svg_append_data(out, w->svg[i]);
-        dit_buffer_printf(out,
-                          "\"></picture></a>\n<figcaption><p class=\"small\">Files: <a href=\"%s.svg\">SVG</a>, <a "
-                          "href=\"%s.png\">PNG</a>, <a href=\"%s.gp\">gnuplot script</a>, <a "
-                          "href=\"%s.dat\">data</a>.</p></figcaption>\n</figure>\n",
-                          ids[i], ids[i], ids[i], ids[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        if (w->pictures[i].wide) picture_put(ids[i], titles[i], NULL, &w->pictures[i], out);
 }
 
 static dit_status write_page(const work *w)
@@ -214,7 +197,6 @@ static dit_status write_page(const work *w)
                                           {"alike/h", false, false},  {"groups/h", false, false},
                                           {"interval", false, false}, {"price/h", true, false},
                                           {"per 1,000", true, false}, {"why not", false, true}};
-    char path[PATH];
     dit_buffer out = {0};
     const cJSON *machine;
     html_table table = {.out = &out, HTML_COLUMNS(columns)};
@@ -229,11 +211,7 @@ static dit_status write_page(const work *w)
     put(&out, "<p class=\"small soft\">All of it as data: <a href=\"mix.json\">mix.json</a>. Written by ditbench ");
     put_text(&out, w->options->program);
     put(&out, ".</p>\n</main>\n</body>\n</html>\n");
-    snprintf(path, sizeof path, "%s/mix.html", w->options->folder);
-    const dit_file_piece piece = {out.data, out.used};
-    dit_status st = out.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", path) : dit_file_write(path, &piece, 1);
-    dit_buffer_release(&out);
-    return st;
+    return picture_page_write(&out, w->options->folder, "mix");
 }
 
 dit_status report_mix_write(const cJSON *document, const report_procurement_options *options, int *drawn)
@@ -241,7 +219,7 @@ dit_status report_mix_write(const cJSON *document, const report_procurement_opti
     work w = {.document = document, .options = options};
     dit_status st = draw_all(&w);
     if (st == DIT_OK) st = write_page(&w);
-    for (int i = 0; i < 2; i++) free(w.svg[i]), free(w.narrow[i]);
+    for (int i = 0; i < 2; i++) chart_pictures_release(&w.pictures[i]);
     *drawn = w.drawn;
     if (st == DIT_OK && w.missing[0]) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "no figures: %s", w.missing);
     return st;

@@ -1,17 +1,16 @@
 #include "reports/procurement/procurement.h"
 
-#include "base/file.h"
-#include "reports/draw/svg.h"
 #include "reports/page/html.h"
 #include "reports/page/html_pieces.h"
 #include "reports/procurement/figures.h"
 #include "reports/procurement/page.h"
+#include "reports/procurement/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURES_MOST = 16, PATH = 4096, PHONE_PIXELS = 700 };
+enum { FIGURES_MOST = 16 };
 
 typedef struct {
     figure_room room;
@@ -33,7 +32,7 @@ static dit_status draw_all(work *w)
             return DIT_OK;
         }
         DIT_TRY(st);
-        w->drawn += figure->svg != NULL;
+        w->drawn += figure->pictures.wide != NULL;
     }
     return DIT_OK;
 }
@@ -47,26 +46,6 @@ static const char *reading_of(const char *id)
     return "";
 }
 
-static void put_figure(const figure_drawn *figure, dit_buffer *out)
-{
-    dit_buffer_printf(out, "<figure>\n<a href=\"%s.svg\"><picture>", figure->id);
-    if (figure->narrow) {
-        dit_buffer_printf(out, "<source media=\"(max-width:%dpx)\" srcset=\"", PHONE_PIXELS);
-        svg_append_data(out, figure->narrow);
-        put(out, "\">");
-    }
-    put(out, "<img alt=\"");
-    put_text(out, figure->words);
-    put(out, "\" src=\"");
-    svg_append_data(out, figure->svg);
-    put(out, "\"></picture></a>\n<figcaption>");
-    put_element(out, "p", "p", reading_of(figure->id));
-    dit_buffer_printf(out,
-                      "<p class=\"small\">Files: <a href=\"%s.svg\">SVG</a>, <a href=\"%s.png\">PNG</a>, <a "
-                      "href=\"%s.gp\">gnuplot script</a>, <a href=\"%s.dat\">data</a>.</p></figcaption>\n</figure>\n",
-                      figure->id, figure->id, figure->id, figure->id);
-}
-
 static void put_figures(const work *w, dit_buffer *out)
 {
     put(out, "<h2 id=\"figures\">Figures</h2>\n");
@@ -75,12 +54,12 @@ static void put_figures(const work *w, dit_buffer *out)
         put_text(out, w->missing);
         put(out, "</div>\n");
     }
-    for (int i = 0; i < w->drawn; i++) put_figure(&w->figures[i], out);
+    for (int i = 0; i < w->drawn; i++)
+        picture_put(w->figures[i].id, w->figures[i].words, reading_of(w->figures[i].id), &w->figures[i].pictures, out);
 }
 
 static dit_status write_page(const work *w, const report_procurement_options *options)
 {
-    char path[PATH];
     dit_buffer out = {0};
     const page_room page = {w->room.document, w->room.rows, w->room.count};
     html_put_opening_with("procurement", "tbody th{white-space:nowrap}", &out);
@@ -90,11 +69,7 @@ static dit_status write_page(const work *w, const report_procurement_options *op
     put_figures(w, &out);
     page_put_rest(&page, options->program, &out);
     put(&out, "</main>\n</body>\n</html>\n");
-    snprintf(path, sizeof path, "%s/procure.html", options->folder);
-    const dit_file_piece piece = {out.data, out.used};
-    dit_status st = out.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", path) : dit_file_write(path, &piece, 1);
-    dit_buffer_release(&out);
-    return st;
+    return picture_page_write(&out, options->folder, "procure");
 }
 
 static void write_footer(work *w)
@@ -119,10 +94,7 @@ dit_status report_procurement_write(const cJSON *document, const report_procurem
     write_footer(&w);
     dit_status st = draw_all(&w);
     if (st == DIT_OK) st = write_page(&w, options);
-    for (int i = 0; i < FIGURES_MOST; i++) {
-        free(w.figures[i].svg);
-        free(w.figures[i].narrow);
-    }
+    for (int i = 0; i < FIGURES_MOST; i++) chart_pictures_release(&w.figures[i].pictures);
     free(rows);
     *drawn = w.drawn;
     if (st == DIT_OK && w.missing[0]) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "no figures: %s", w.missing);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const report_style page_style = {.width = 0}, phone_style = {.width = 0.75 * 420};
-
 /* Points of the four kinds of meshes lie behind one another, then the two ends of the diagonal. */
 typedef struct {
     chart_point *points;
@@ -70,7 +68,8 @@ static void add_diagonal(search_drawing *d)
 
 static dit_status draw(search_drawing *d, const cJSON *document, const char *folder, const char *gnuplot)
 {
-    char title[200], footer[256], words[320], *svg = NULL, *narrow = NULL;
+    char title[200], footer[256], words[320];
+    chart_pictures pictures;
     const char *projection = dit_json_text_or(document, "projection", NULL);
     const char *profile = dit_json_text_or(document, "profile", "-");
     snprintf(title, sizeof title, "%.60s on %.0f of %.40s, %.40s", dit_json_text_or(document, "model", "-"),
@@ -94,10 +93,8 @@ static dit_status draw(search_drawing *d, const cJSON *document, const char *fol
     double best = dit_json_number_or(dit_json_member(document, "winner"), "seconds", 0);
     if (best > 0 && strcmp(dit_json_text_or(document, "goal", ""), "latency") == 0)
         chart.rules[chart.rule_count++] = (chart_rule){.at = best, .label = "best"};
-    DIT_TRY(chart_lines_draw(&chart, folder, gnuplot, &page_style, &svg));
-    dit_status st = chart_lines_draw(&chart, folder, gnuplot, &phone_style, &narrow);
-    free(svg);
-    free(narrow);
+    dit_status st = chart_lines_draw(&chart, folder, gnuplot, &pictures);
+    chart_pictures_release(&pictures);
     return st;
 }
 

@@ -73,22 +73,22 @@ static bool has_gnuplot(void)
     return false;
 }
 
-static void assert_drawn(const char *id, char *svg, const char *word)
+static void assert_drawn(const char *id, chart_pictures *pictures, const char *word)
 {
     char path[2 * TEST_FOLDER];
     snprintf(path, sizeof path, "%s/%s.png", folder, id);
     assert_ok(report_picture_check(path));
-    assert_non_null(svg);
-    assert_non_null(strstr(svg, word));
-    assert_non_null(strstr(svg, "prefers-color-scheme:dark"));
-    free(svg);
+    assert_non_null(pictures->wide);
+    assert_non_null(pictures->narrow);
+    assert_non_null(strstr(pictures->wide, word));
+    assert_non_null(strstr(pictures->wide, "prefers-color-scheme:dark"));
+    chart_pictures_release(pictures);
 }
 
 static void charts_are_drawn(void **state)
 {
     (void)state;
     if (!has_gnuplot()) skip();
-    const report_style style = {.width = 0};
     const chart_point points[] = {{.x = 1, .y = 5, .label = "a 'b' <c>"},
                                   {.x = 3, .y = 2, .y_low = 1, .y_high = 4},
                                   {.x = NAN, .y = 1},
@@ -106,9 +106,9 @@ static void charts_are_drawn(void **state)
                          .rules = {{2, "bound", false}, {2, "bound", true}},
                          .rule_count = 2,
                          .words = "words & <more>"};
-    char *svg;
-    assert_ok(chart_lines_draw(&lines, folder, NULL, &style, &svg));
-    assert_drawn("lines", svg, "words &amp; &lt;more&gt;");
+    chart_pictures pictures;
+    assert_ok(chart_lines_draw(&lines, folder, NULL, &pictures));
+    assert_drawn("lines", &pictures, "words &amp; &lt;more&gt;");
     const chart_row rows[] = {{.label = "first", .text = "1", .value = 1, .low = 0.5, .high = 2},
                               {.label = "second", .text = "2", .value = 3, .hollow = true}};
     chart_rows interval = {.id = "rows",
@@ -119,8 +119,8 @@ static void charts_are_drawn(void **state)
                            .count = 2,
                            .value_name = "value",
                            .words = "two rows"};
-    assert_ok(chart_rows_draw(&interval, folder, NULL, &style, &svg));
-    assert_drawn("rows", svg, "two rows");
+    assert_ok(chart_rows_draw(&interval, folder, NULL, &pictures));
+    assert_drawn("rows", &pictures, "two rows");
     const chart_row bars[] = {{.label = "bar", .text = "3", .parts = {1, 2}}};
     chart_rows stacked = {.id = "bars",
                           .title = "bars",
@@ -131,8 +131,8 @@ static void charts_are_drawn(void **state)
                           .part_names = {"a", "b"},
                           .part_count = 2,
                           .words = "a bar"};
-    assert_ok(chart_rows_draw(&stacked, folder, NULL, &style, &svg));
-    assert_drawn("bars", svg, "a bar");
+    assert_ok(chart_rows_draw(&stacked, folder, NULL, &pictures));
+    assert_drawn("bars", &pictures, "a bar");
 }
 
 /* Documents that no procure wrote: a page comes of each, or a clear error. */

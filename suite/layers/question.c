@@ -7,9 +7,9 @@ static const char chain_at[] = "/chain", planner_at[] = "/planner";
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *question, cJSON *document)
+void suite_layer_question_put_members(dit_json_writer *w, const suite_layer_question *question, cJSON *chain,
+                                      cJSON *planner)
 {
-    cJSON *chain = dit_json_put_object(w, document, "chain"), *planner = dit_json_put_object(w, document, "planner");
     char ways[96];
     suite_ways_text(question->ways, ways, sizeof ways);
     dit_json_put_int(w, chain, "num_layers", question->layers);
@@ -18,8 +18,6 @@ void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *qu
     dit_json_put_int(w, chain, "head_dim", question->head_dim);
     dit_json_put_int(w, chain, "batch", question->batch);
     dit_json_put_int(w, chain, "vocabulary", question->vocabulary);
-    dit_json_put_bool(w, chain, "causal", question->causal);
-    dit_json_put_int(w, planner, "devices", question->devices);
     dit_json_put_number(w, planner, "memory_limit_gib", question->memory_limit_gib);
     dit_json_put_string(w, planner, "strategies", ways);
     dit_json_put_int(w, planner, "stages", question->stages);
@@ -27,6 +25,14 @@ void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *qu
     dit_json_put_string(w, planner, "balance", suite_balance_words()[question->balance]);
     dit_json_put_string(w, planner, "granularity", suite_unit_words()[question->unit]);
     dit_json_put_int(w, planner, "operator_splits", question->splits);
+}
+
+void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *question, cJSON *document)
+{
+    cJSON *chain = dit_json_put_object(w, document, "chain"), *planner = dit_json_put_object(w, document, "planner");
+    suite_layer_question_put_members(w, question, chain, planner);
+    dit_json_put_bool(w, chain, "causal", question->causal);
+    dit_json_put_int(w, planner, "devices", question->devices);
     if (question->order != SUITE_SEARCH_JOINT) /* cases without it keep their ids */
         dit_json_put_string(w, planner, "search", suite_search_order_words()[question->order]);
 }

@@ -26,6 +26,9 @@ typedef struct {
 
 /* Puts the members of "chain" and "planner" of a case. */
 void suite_layer_question_put(dit_json_writer *w, const suite_layer_question *question, cJSON *document);
+/* Puts those of them that a case's tags have in the same words. `chain` and `planner` may be one object. */
+void suite_layer_question_put_members(dit_json_writer *w, const suite_layer_question *question, cJSON *chain,
+                                      cJSON *planner);
 /* Reads what suite_layer_question_put wrote. Errors: DIT_ERR_JSON_*, with place. */
 dit_status suite_layer_question_read(const dit_json *document, suite_layer_question *out);
 /* Checks that some plan is conceivable. Errors: DIT_ERR_CONSTRAINT_* with what does not divide. */

@@ -30,10 +30,15 @@ void search_options_fill(search_options *given, suite_search_request *request, s
     memcpy(options, rows, sizeof rows);
 }
 
-dit_status search_options_take(search_options *given, const char *operand, suite_search_request *request)
+dit_status search_options_model(const suite_cli *cli, suite_search_request *request)
 {
-    if (!request->model) request->model = operand;
-    if (!request->model) return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a model"), "as in --model flux.1-dev");
+    if (!request->model && cli->operand_count) request->model = cli->operands[0];
+    if (request->model) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a model"), "as in --model flux.1-dev");
+}
+
+dit_status search_options_take(search_options *given, suite_search_request *request)
+{
     if (given->resolution && !suite_resolution_from_text(given->resolution, &request->width_px, &request->height_px))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", given->resolution),
                               "as in 1024x1024");

@@ -19,8 +19,10 @@ typedef struct {
 
 /* Fills SEARCH_OPTIONS rows, which write into both; no ending row. */
 void search_options_fill(search_options *given, suite_search_request *request, suite_option *options);
-/* Takes the rest of what was given into the request, which points to `given` then. `operand`: the model where no option
- * names it, or NULL. Errors: DIT_ERR_USAGE; those of suite_calibration_load. */
-dit_status search_options_take(search_options *given, const char *operand, suite_search_request *request);
+/* Takes the rest of what was given into the request, which points to `given` then. Errors: DIT_ERR_USAGE; those of
+ * suite_calibration_load. */
+dit_status search_options_take(search_options *given, suite_search_request *request);
+/* Takes the first operand as the model where no option names it. Errors: DIT_ERR_USAGE where neither does. */
+dit_status search_options_model(const suite_cli *cli, suite_search_request *request);
 
 #endif

@@ -264,9 +264,8 @@ static dit_status accept_session(procure_call *call)
 static dit_status ask(procure_call *call)
 {
     suite_procure_request *request = &call->request;
-    const char *operand = call->cli.operand_count ? call->cli.operands[0] : NULL;
-    if (call->accept && !operand) operand = "of-the-session"; /* each case has its own */
-    DIT_TRY(search_options_take(&call->given, operand, &request->search));
+    if (!call->accept) DIT_TRY(search_options_model(&call->cli, &request->search)); /* else each case has its own */
+    DIT_TRY(search_options_take(&call->given, &request->search));
     DIT_TRY(read_words(call));
     DIT_TRY(price_options_terms(&call->prices, &request->terms));
     DIT_TRY(price_options_book(&call->prices, &call->book));

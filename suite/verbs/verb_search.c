@@ -258,8 +258,8 @@ static void tell(void *context, int done, int open)
 
 static dit_status search(search_call *call, suite_cli *cli)
 {
-    const char *operand = cli->operand_count ? cli->operands[0] : NULL;
-    DIT_TRY(search_options_take(&call->given, operand, &call->request));
+    DIT_TRY(search_options_model(cli, &call->request));
+    DIT_TRY(search_options_take(&call->given, &call->request));
     if (!call->request.platform)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a platform"), "as in --platform 8xh100-sxm");
     DIT_TRY(read_words(call));

@@ -120,27 +120,14 @@ static void write_name(const suite_layer_question *q, char out[64])
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     const suite_layer_question *q = &cell->question;
-    char name[64], ways[96];
+    char name[64];
     write_name(q, name);
-    suite_ways_text(q->ways, ways, sizeof ways);
     dit_json_put_string(w, tags, "model", name);
     dit_json_put_string(w, tags, "base_model", "layers");
-    dit_json_put_int(w, tags, "num_layers", q->layers);
-    dit_json_put_int(w, tags, "tokens", q->tokens);
-    dit_json_put_int(w, tags, "heads", q->heads);
-    dit_json_put_int(w, tags, "head_dim", q->head_dim);
-    dit_json_put_int(w, tags, "batch", q->batch);
-    dit_json_put_int(w, tags, "vocabulary", q->vocabulary);
-    dit_json_put_string(w, tags, "causal", q->causal ? "on" : "off");
     dit_json_put_string(w, tags, "method", cell->method);
     dit_json_put_int(w, tags, "world_size", cell->world_size);
-    dit_json_put_number(w, tags, "memory_limit_gib", q->memory_limit_gib);
-    dit_json_put_string(w, tags, "strategies", ways);
-    dit_json_put_int(w, tags, "stages", q->stages);
-    dit_json_put_int(w, tags, "micro_batches", q->micro_batches);
-    dit_json_put_string(w, tags, "balance", suite_balance_words()[q->balance]);
-    dit_json_put_string(w, tags, "granularity", suite_unit_words()[q->unit]);
-    dit_json_put_int(w, tags, "operator_splits", q->splits);
+    suite_layer_question_put_members(w, q, tags, tags);
+    dit_json_put_string(w, tags, "causal", q->causal ? "on" : "off");
     dit_json_put_string(w, tags, "search", suite_search_order_words()[q->order]);
 }
 
