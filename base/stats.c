@@ -20,8 +20,7 @@ static double sorted_median(const double *sorted, int n)
     return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
 }
 
-/* Interpolates linearly between order statistics (Hyndman and Fan, type 7). */
-static double sorted_quantile(const double *sorted, int n, double p)
+double dit_stats_sorted_quantile(const double *sorted, int n, double p)
 {
     double place = p * (n - 1);
     int below = (int)place;
@@ -67,8 +66,8 @@ static void summarise_sorted(dit_summary *s, double *sorted)
     s->median = sorted_median(sorted, s->n);
     s->min = s->low = sorted[0];
     s->max = s->high = sorted[s->n - 1];
-    s->q1 = sorted_quantile(sorted, s->n, 0.25);
-    s->q3 = sorted_quantile(sorted, s->n, 0.75);
+    s->q1 = dit_stats_sorted_quantile(sorted, s->n, 0.25);
+    s->q3 = dit_stats_sorted_quantile(sorted, s->n, 0.75);
     s->low_n = !dit_stats_median_ranks(s->n, stats_level, &low, &high, &s->level);
     if (!s->low_n) {
         s->low = sorted[low - 1];

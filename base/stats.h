@@ -26,6 +26,9 @@ dit_summary dit_stats_summarise(const double *values, int n);
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */
 double dit_stats_percentile(const double *values, int n, double share);
+/* Returns the quantile p in [0, 1] of n > 0 values in ascending order, interpolated linearly between them (Hyndman and
+ * Fan, type 7). */
+double dit_stats_sorted_quantile(const double *sorted, int n, double p);
 /* Finds the ranks (from 1) of the order statistics that bound the median with coverage >= level; false if n is too
  * small. At 0.95: n=6: 1..6, n=10: 2..9, n=20: 6..15. */
 bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage);
