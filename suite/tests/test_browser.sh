@@ -40,8 +40,9 @@ ok "and so are the pages of all sessions" made report --all
 histories=$work/many
 many() {
     "$build/tests/suite_synthetic_sessions" "$histories" 40 5 5 30 5 &&
-        DITBENCH_RESULTS=$histories "$ditbench" history "synthetic 64x64 u2" --mark-release c0ffee000005 --note 1.0 --author nobody >/dev/null &&
-        DITBENCH_RESULTS=$histories made history --page
+        DITBENCH_RESULTS=$histories "$ditbench" history "synthetic 64x64 u2" --mark-release c0ffee000005 --note 1.0 --author nobody \
+            --annotations "$histories/annotations.jsonl" >/dev/null &&
+        DITBENCH_RESULTS=$histories made history --page --annotations "$histories/annotations.jsonl" && [ ! -e "$source_dir/annotations.jsonl" ]
 }
 ok "and a history with changes, notes and a release" many
 procured() {
