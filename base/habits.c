@@ -8,3 +8,11 @@ dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char 
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled));
     return dit_json_optional_bool(doc, object, pointer, "cross_attention_whole", &out->cross_attention_whole);
 }
+
+void dit_habits_put(dit_json_writer *w, cJSON *object, const dit_habits *habits)
+{
+    dit_json_put_bool(w, object, "text_with_every_band", habits->text_with_every_band);
+    dit_json_put_bool(w, object, "exchange_alone", habits->exchange_alone);
+    dit_json_put_bool(w, object, "stores_filled", habits->stores_filled);
+    dit_json_put_bool(w, object, "cross_attention_whole", habits->cross_attention_whole);
+}

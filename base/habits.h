@@ -7,7 +7,7 @@
 #ifndef DIT_BASE_HABITS_H
 #define DIT_BASE_HABITS_H
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +25,8 @@ typedef struct {
 #define DIT_HABIT_KEYS "text_with_every_band", "exchange_alone", "stores_filled", "cross_attention_whole"
 /* Reads those keys of `object`; what it lacks is false. Errors: DIT_ERR_JSON_TYPE. */
 dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_habits *out);
+/* Puts all of those keys into `object`. */
+void dit_habits_put(dit_json_writer *w, cJSON *object, const dit_habits *habits);
 
 #ifdef __cplusplus
 }

@@ -129,20 +129,11 @@ static dit_status open_subject(const suite_case *kase, subject *s)
 
 /* ---- what the engine counts -------------------------------------------------------------------------------------- */
 
-static void put_habits(dit_json_writer *w, cJSON *entry, const dit_habits *habits)
-{
-    cJSON *object = dit_json_put_object(w, entry, "habits");
-    dit_json_put_bool(w, object, "text_with_every_band", habits->text_with_every_band);
-    dit_json_put_bool(w, object, "exchange_alone", habits->exchange_alone);
-    dit_json_put_bool(w, object, "stores_filled", habits->stores_filled);
-    dit_json_put_bool(w, object, "cross_attention_whole", habits->cross_attention_whole);
-}
-
 static void add_rank_case(dit_json_writer *w, cJSON *cases, const subject *s, int rank)
 {
     const suite_case *kase = s->kase;
     cJSON *entry = dit_json_put_object(w, cases, NULL);
-    if (kase->is_simulated) put_habits(w, entry, &s->parallel.habits);
+    if (kase->is_simulated) dit_habits_put(w, dit_json_put_object(w, entry, "habits"), &s->parallel.habits);
     dit_json_put_reference(w, entry, "case", kase->document);
     dit_json_put_string(w, entry, "name", kase->case_id);
     dit_json_put_int(w, entry, "rank", rank);

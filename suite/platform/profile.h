@@ -10,7 +10,7 @@
 #include "suite/catalogue/vae.h"
 
 /* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
- * says who, or why not. The habits decide which messages a pipeline sends; a session tells of those that do. */
+ * says who, or why not. The habits decide which messages and buffers there are. */
 typedef struct {
     char name[64], title[128], evidence[256];
     bool measured;
@@ -36,7 +36,7 @@ dit_status suite_profile_decodes(const char *name, const suite_vae *vae, bool *o
  * nobody has measured it. A profile that cannot be read is the writer's status. */
 void suite_profile_put(dit_json_writer *w, cJSON *answer, const char *name);
 /* Write and read the member NAME of "profiles" in a session's first line (results/schema/journal.schema.json). Errors
- * of reading: DIT_ERR_NOT_FOUND when the line does not describe that profile. */
+ * of reading: DIT_ERR_NOT_FOUND when the line does not describe that profile, DIT_ERR_JSON_TYPE. */
 dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles);
 dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out);
 

@@ -121,6 +121,8 @@ if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine
         agrees "$platform" 1 '' hunyuanvideo 720 torch-compile
         report $? "$platform: and of HunyuanVideo"
     done
+    agrees 8xl40 r4 ', "ring_degree": 4' flux.1-dev 1024 torch-compile
+    report $? "a ring of software that also makes Ulysses' exchanges holds their buffers, as in its simulation"
 else
     report 0 "explain and simulations agree # SKIP no simulator in this build (Debian: libsimgrid-dev)"
 fi

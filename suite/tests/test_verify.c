@@ -229,7 +229,7 @@ static void simulated_pipelines_are_held_against_the_messages_of_their_software(
     evidence = "simulated";
     if (problems_of(eager, NOBODY) != 0) fail_msg("a first line from before it told of software: %s", said);
     assert_int_equal(suite_profile_load("pytorch-eager", &told), DIT_OK);
-    assert_true(told.habits.text_with_every_band && told.habits.stores_filled);
+    assert_true(told.habits.text_with_every_band && told.habits.stores_filled && told.habits.exchange_alone);
     software = &told;
     if (problems_of(eager, NOBODY) != 0) fail_msg("%s", said);
     for (int rank = 0; rank < 4; rank++) {
