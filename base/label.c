@@ -27,27 +27,24 @@ dit_label_info dit_label_get(int part)
     return (dit_label_info){info->prefix, dit_axis_key(axis), info->example, info->meaning};
 }
 
-void dit_parallel_label(const dit_parallel *parallel, char out[64])
-{
-    int used = 0;
-    for (int place = 0; place < DIT_GROUP_COUNT && used < 50; place++) {
-        dit_axis axis = dit_axis_at_label(place);
-        int degree = dit_parallel_degree(parallel, axis);
-        if (degree > 1)
-            used +=
-                snprintf(out + used, 64 - (size_t)used, "%s%s%d", used ? " " : "", dit_axis_get(axis)->prefix, degree);
-    }
-    if (!used) snprintf(out, 64, "1");
-}
-
-/* Appends a word; one that does not fit ends in "...". */
+/* Appends a word; where it does not fit the whole ends in "...". */
 static void append(char out[64], const char *word)
 {
-    int used = (int)strlen(out), room = 64 - used;
-    if ((int)strlen(word) + 1 < room)
-        snprintf(out + used, (size_t)room, " %s", word);
-    else if (room > 5)
-        snprintf(out + used, (size_t)room, " %.*s...", room - 5, word);
+    size_t used = strlen(out), room = 64 - used;
+    if (snprintf(out + used, room, "%s%s", used ? " " : "", word) >= (int)room) memcpy(out + 60, "...", 4);
+}
+
+void dit_parallel_label(const dit_parallel *parallel, char out[64])
+{
+    out[0] = '\0';
+    for (int place = 0; place < DIT_GROUP_COUNT; place++) {
+        dit_axis axis = dit_axis_at_label(place);
+        int degree = dit_parallel_degree(parallel, axis);
+        char word[32];
+        snprintf(word, sizeof word, "%s%d", dit_axis_get(axis)->prefix, degree);
+        if (degree > 1) append(out, word);
+    }
+    if (!*out) append(out, "1");
 }
 
 void dit_parallel_label_whole(const dit_parallel *parallel, char out[64])

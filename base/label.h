@@ -27,10 +27,10 @@ typedef struct {
 /* What stands in labels; the glossary and `ditbench help labels` show it. `part` is below DIT_LABEL_COUNT. */
 dit_label_info dit_label_get(int part);
 
-/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. */
+/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. What does not fit ends in
+ * "...". */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
-/* The same with the blocks of uneven stages and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". What
- * does not fit ends in "...". */
+/* The same with the blocks of uneven stages and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". */
 void dit_parallel_label_whole(const dit_parallel *parallel, char out[64]);
 /* The inverse of both: sets the degrees that "pp2 u2" names, the stages of "pp2 24,33", and the patch method of "patch4
  * naive-patch"; the rest of `out` stays. Errors: DIT_ERR_USAGE naming the word that is none of these, or both numbers

@@ -228,6 +228,23 @@ static void stages_and_patch_methods_are_read_as_they_are_written(void **state)
     assert_fails(dit_parallel_from_label(long_list, &many), DIT_ERR_USAGE, "...");
 }
 
+static void a_label_that_lacks_a_word_ends_in_dots(void **state)
+{
+    int cut = 0;
+    (void)state;
+    for (int degree = 2; degree < 1000000000; degree *= 10) {
+        dit_parallel wide = {.patch_method = DIT_PATCH_PCPP}, read = {0};
+        char label[64];
+        for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) wide.degree[axis] = degree;
+        dit_parallel_label_whole(&wide, label);
+        bool whole = dit_parallel_from_label(label, &read) == DIT_OK && read.patch_method == DIT_PATCH_PCPP &&
+                     memcmp(read.degree, wide.degree, sizeof read.degree) == 0;
+        assert_true(whole || (strlen(label) == 63 && strcmp(label + 60, "...") == 0));
+        cut += !whole;
+    }
+    assert_in_range(cut, 1, 8); /* both kinds occur */
+}
+
 static void labels_that_are_none_are_refused(void **state)
 {
     static const char *const bad[][2] = {{"pp3 24,33", "lists 2 stages and has 3"},
@@ -267,6 +284,7 @@ int main(void)
         cmocka_unit_test(labels_are_read_as_they_are_written),
         cmocka_unit_test(a_list_of_stages_is_read_from_text),
         cmocka_unit_test(stages_and_patch_methods_are_read_as_they_are_written),
+        cmocka_unit_test(a_label_that_lacks_a_word_ends_in_dots),
         cmocka_unit_test(labels_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
