@@ -19,7 +19,8 @@ typedef struct {
 } suite_bounds;
 
 /* Computes the bounds of all cases, [count], on one platform with one profile, or takes them from `cache` (NULL: neither
- * that nor kept there), which was opened with these parameters, platform and profile. Errors: those of suite_simulate_check,
+ * that nor kept there), which was opened with these parameters, platform and profile. Bounds of which
+ * one is DIT_ERR_MEMORY are not kept. Errors: those of suite_simulate_check,
  * DIT_ERR_MEMORY, DIT_ERR_IO, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED; what is wrong with one case is told in its entry. */
 dit_status suite_bounds_of(const suite_simulate_params *params, const suite_simulate_bounded *cases, int count,
                            const char *platform, const char *profile, const suite_shape_cache *cache,

@@ -215,7 +215,9 @@ static void what_is_impossible_of_one_case_is_told_of_it_alone(void **state)
         "\"num_inference_steps\": 4}, \"repeat\": {\"processes\": 1}}";
     suite_workload workload;
     suite_bounds bounds[2];
+    suite_shape_cache cache = {.folder = "/tmp/ditbench-test-XXXXXX", .ground = "ground"};
     (void)state;
+    assert_non_null(mkdtemp(cache.folder));
     assert_ok(suite_workload_parse(text, strlen(text), "s", &workload));
     const cJSON *possible = workload.cases[0].document;
     cJSON *vast = cJSON_Duplicate(possible, true);
@@ -237,6 +239,13 @@ static void what_is_impossible_of_one_case_is_told_of_it_alone(void **state)
     assert_contains(bounds[0].message, "bytes for class weights");
     assert_int_equal(bounds[1].status, DIT_OK);
     assert_true(bounds[1].seconds > 0 && bounds[1].block_count == 2);
+    for (int first = 1; first >= 0; first--) { /* the possible one alone, then both */
+        char key[DIT_HASH_HEX], path[SUITE_PATH];
+        assert_ok(suite_shape_cache_bounds(&cache, cases + first, 2 - first, key, path));
+        assert_ok(suite_bounds_of(&params, cases + first, 2 - first, "8xl40", "pytorch-eager", &cache, bounds));
+        assert_int_equal(access(path, F_OK), first ? 0 : -1); /* another machine may have the memory */
+    }
+    suite_path_remove(cache.folder);
     cJSON_Delete(vast);
     suite_workload_release(&workload);
 }
