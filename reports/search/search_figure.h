@@ -6,8 +6,9 @@
 #include "base/json.h"
 
 /* Writes FOLDER/search.svg, .png, .gp, .dat and search-narrow.*: for each mesh its lower bound against its simulated
- * time, solid; a mesh that was excluded hollow, at its bound. Goal latency also has a line at the best time: no hollow point lies below. `gnuplot` NULL: the one on PATH. *drawn: false where no
- * mesh has a time, and then nothing is written. Errors: those of chart_lines_draw. */
+ * time, solid; a mesh that was excluded hollow, at its bound. Goal latency also has a line at the best time: no hollow
+ * point lies below. `gnuplot` NULL: the one on PATH. *drawn: false where no mesh has a time, and then nothing is
+ * written. Errors: those of chart_lines_draw. */
 dit_status report_search_figure(const cJSON *document, const char *folder, const char *gnuplot, bool *drawn);
 
 #endif

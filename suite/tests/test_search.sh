@@ -165,6 +165,8 @@ echo "# $simulated simulated with the winner once more, $excluded excluded, $exc
 [ "$excluded" -gt 0 ] && [ "$excluded_points" -ge "$excluded" ] && grep -q 'software torch-compile' "$work/files/search.svg" && [ -s "$work/files/search.png" ] &&
     [ -s "$work/files/search-narrow.svg" ]
 report $? "and a figure in which each excluded mesh lies at its bound, with the software in its footer"
+fastest=$(winner shown) && grep -q "simulated, from $(LC_ALL=C awk -v s="$fastest" 'BEGIN { printf "%.3g", s }') s; " "$work/files/search.svg"
+report $? "whose words have the fastest simulated time ($fastest s), not a bound"
 "$ditbench" search "${small[@]}" --goal memory --output "$work/no-times" >/dev/null 2>"$work/log"
 [ $? -eq 0 ] && [ -s "$work/no-times/search.json" ] && [ ! -e "$work/no-times/search.svg" ] && grep -q 'no figure' "$work/log"
 report $? "without times there is no figure, and it says so"
