@@ -170,7 +170,7 @@ if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine
     "$ditbench" explain flux.1-dev~one-of-each --platform 8xl40 --mesh "u2 r2" --num_inference_steps 8 >"$work/text" 2>"$work/log"
     grep -q '^a request (pipeline, torch-compile): [0-9.]* s simulated, .* bound by .* GiB a rank; fits' "$work/text"
     report $? "one mesh has its time, too"
-    mkdir "$work/bin" && ln -s /usr/bin/* "$work/bin/" && rm "$work/bin/smpirun" &&
+    mkdir "$work/bin" && ln -s /usr/bin/* "$work/bin/" && rm -f "$work/bin/smpirun" &&
         PATH=$work/bin "$ditbench" explain "${tiny[@]}" >"$work/text" 2>"$work/log" && grep -q "^no times: SimGrid's smpirun is not installed" "$work/text" && grep -q '^u4 *ulysses ' "$work/text" &&
         PATH=$work/bin "$ditbench" explain "${tiny[@]}" --json 2>/dev/null | grep -q '"no_times":'
     report $? "without a simulator it says so and prints what is counted"
@@ -188,6 +188,21 @@ report $? "xDiT's name for pipeline stages is taken"
 "$ditbench" explain flux.1-dev --gpus 1 --height 1024 >"$work/text" 2>&1
 [ $? -eq 2 ] && grep -q 'give both' "$work/text" && "$ditbench" explain --help | grep -q 'needs --width'
 report $? "height and width go together, and help says so"
+"$ditbench" explain flux.1-dev --gpus 1 --height 512 --width 512 --resolution 1024x1024 >"$work/text" 2>&1
+[ $? -eq 2 ] && grep -q -e '--resolution says what --height and --width say' "$work/text"
+report $? "a size is said in one way, not in two"
+unsaid=0
+for option in "--scope latents" "--calibration none" "--jobs 2" --fresh; do
+    for place in "--platform local-cpu" "" "--platform 8xl40 --times none"; do
+        # shellcheck disable=SC2086 # words
+        "$ditbench" explain flux.1-dev --gpus 2 $place $option >"$work/log" 2>&1
+        [ $? -eq 2 ] && grep -q -e "${option%% *} is of" "$work/log" || { unsaid=1 && echo "# $place $option: $(cat "$work/log")"; }
+    done
+done
+report $unsaid "what speaks of times is refused where there are none"
+"$ditbench" explain flux.1-dev --platform 8xl40 --scope all >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'denoise, latents, pipeline' "$work/log" && "$ditbench" explain --help | grep -q 'pipeline, latents or denoise'
+report $? "an unknown scope is refused with those there are, and help has them, too"
 "$ditbench" explain --model pixart-alpha-xl-2 >/dev/null 2>&1
 [ $? -eq 2 ]
 report $? "without a number of devices it is a usage error"

@@ -20,7 +20,7 @@ void search_options_fill(search_options *given, suite_search_request *request, s
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "fp32, fp16, bf16 or fp8 (default: fp16); workloads call it element",
          &request->element, 0, 0},
         {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &request->element, 0, 0},
-        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
+        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline, latents or denoise (default: pipeline)",
          &request->scope, 0, 0},
         {"calibration", 0, SUITE_OPTION_STRING, "FILE",
          "fitted values, or \"none\" (default: results/calibration/published.json)", &given->calibration, 0, 0},

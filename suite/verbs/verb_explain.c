@@ -10,6 +10,7 @@
 #include "suite/search/verdicts.h"
 #include "suite/verbs/mesh_options.h"
 #include "suite/verbs/verbs.h"
+#include "suite/workload/load.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +84,6 @@ static dit_status read_mesh(mesh_call *call, const suite_explain_params *params,
 
 enum { MANY = 100 }; /* meshes whose bounds take a while */
 typedef enum { TIMES_SIMULATED, TIMES_BOUNDS, TIMES_NONE } times_word;
-static const char *const scopes[] = {"pipeline", "latents", "denoise", NULL};
 static const char *const times_words[] = {"simulated", "bounds", "none", NULL};
 
 typedef struct {
@@ -104,13 +104,33 @@ static void tell(void *context, int done, int open)
     if (!cli->quiet) fprintf(stderr, "%d simulated, at most %d to come\n", done, open);
 }
 
+/* The first option that was given and speaks of times; NULL: none. */
+static const char *find_of_times(const explain_call *call)
+{
+    const suite_verdicts_params *verdicts = &call->verdicts;
+    return verdicts->scope     ? "--scope"
+           : call->calibration ? "--calibration"
+           : call->jobs        ? "--jobs"
+           : verdicts->fresh   ? "--fresh"
+                               : NULL;
+}
+
 static dit_status check_unsimulated(const explain_call *call)
 {
-    const char *named = call->params.profile ? "--profile" : call->times ? "--times" : NULL;
+    const char *named = call->params.profile ? "--profile" : call->times ? "--times" : find_of_times(call);
+    const char *platform = call->params.platform;
     if (!named) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s is of simulated platforms, and %s is none", named,
-                                   call->params.platform ? call->params.platform : "no platform"),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s is of simulated platforms, and %s%s", named,
+                                   platform ? platform : "there is no --platform", platform ? " is none" : ""),
                           "name one that `ditbench list platforms` shows with backend cost");
+}
+
+static dit_status check_untimed(const explain_call *call)
+{
+    const char *named = find_of_times(call);
+    if (!named) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s is of times, and --times none asks for none", named),
+                          "leave out one of the two");
 }
 
 /* What follows from the platform: on a simulated one there are times, and what nobody says is as `search` has it. */
@@ -121,10 +141,12 @@ static dit_status take_platform(explain_call *call, times_word *times)
     suite_explain_params *params = &call->params;
     const char *scope = call->verdicts.scope;
     if (word < 0) return dit_fail_word(DIT_ERR_USAGE, "--times", call->times, times_words);
-    if (scope && dit_words_find(scopes, scope) < 0) return dit_fail_word(DIT_ERR_USAGE, "--scope", scope, scopes);
+    if (scope && dit_words_find(suite_workload_scopes(), scope) < 0)
+        return dit_fail_word(DIT_ERR_USAGE, "--scope", scope, suite_workload_scopes());
     if (params->platform) DIT_TRY(suite_platform_load(params->platform, &platform));
     *times = strcmp(platform.backend, "cost") == 0 ? (times_word)word : TIMES_NONE;
     if (strcmp(platform.backend, "cost") != 0) return check_unsimulated(call);
+    if (*times == TIMES_NONE) DIT_TRY(check_untimed(call));
     if (!params->profile) params->profile = "torch-compile";
     if (!params->devices && !params->mesh) params->devices = platform.devices;
     return DIT_OK;
@@ -158,6 +180,9 @@ static dit_status take_size(explain_call *call)
     suite_explain_params *params = &call->params;
     if (!params->width_px != !params->height_px)
         return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together: give both");
+    if (call->resolution && params->width_px)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution says what --height and --width say"),
+                              "leave out one of the two");
     if (!call->resolution || suite_resolution_from_text(call->resolution, &params->width_px, &params->height_px))
         return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
@@ -226,7 +251,7 @@ int suite_verb_explain(int argc, char **argv)
         {"times", 0, SUITE_OPTION_STRING, "WORD",
          "on a simulated platform: simulated, bounds (quicker, no winner) or none (default: simulated)", &call.times, 0,
          0},
-        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline or latents (default: pipeline)",
+        {"scope", 0, SUITE_OPTION_STRING, "SCOPE", "what is timed: pipeline, latents or denoise (default: pipeline)",
          &call.verdicts.scope, 0, 0},
         {"calibration", 0, SUITE_OPTION_STRING, "FILE",
          "fitted values, or \"none\" (default: results/calibration/published.json)", &call.calibration, 0, 0},

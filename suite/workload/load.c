@@ -1,5 +1,6 @@
 #include "suite/workload/load.h"
 
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/workload/axes.h"
@@ -60,18 +61,23 @@ static dit_status read_repeat(suite_workload *workload)
     return DIT_OK;
 }
 
+const char *const *suite_workload_scopes(void)
+{
+    static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
+    return scopes;
+}
+
 static dit_status read_measure(suite_workload *workload)
 {
     static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",
                                        "trace",       "scope",       "waits",      NULL};
-    static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
     matrix->warmup_runs = 1;
     matrix->iterations = 3;
     matrix->deadline_s = 600;
-    matrix->scope = scopes[0];
+    matrix->scope = suite_workload_scopes()[0];
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
     if (!measure) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
@@ -81,9 +87,8 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
-    int found = 0;
-    while (scopes[found] && strcmp(matrix->scope, scopes[found]) != 0) found++;
-    if (!scopes[found]) return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
+    if (dit_words_find(suite_workload_scopes(), matrix->scope) < 0)
+        return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, suite_workload_scopes());
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 
