@@ -108,7 +108,7 @@ tell() { # name: counts, and shows what is not simply ok
     fi
     grep -E '^(ok .*# *SKIP)' "$log" | sed 's/^/  /'
     if [ "$not_ok" -gt 0 ]; then
-        grep -E '^not ok( |$)' "$log" | sed 's/^/  /' # all of them, also those above the tail
+        head -n -60 "$log" | grep -E '^not ok( |$)' | sed 's/^/  /' # those above the tail
         sed 's/^/  /' "$log" | tail -n 60
     fi
     passed=$((passed + ok - skip)) failed=$((failed + not_ok)) skipped=$((skipped + skip))

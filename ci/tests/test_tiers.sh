@@ -78,14 +78,14 @@ report $? "each test is told with its seconds, and the slowest at the end"
 program long 'test "$DITBENCH_TEST_ALL" = 1 && echo "ok 1 - long form"'
 counts all '3 passed, 0 failed, 1 skipped' 0
 report $? "tests of the third tier are told to take their long form"
-program bad 'echo "ok 1 - a"; echo "not ok 2 - b"; exit 1'
+program bad 'echo "not ok 1 - above"; i=0; while [ $i -lt 60 ]; do echo "# $i"; i=$((i + 1)); done; echo "ok 2 - a"; echo "not ok 3 - b"; exit 1'
 program crash 'echo "ok 1 - a"; kill -SEGV $$'
 program none 'echo "1..0 # SKIP no device"; exit 77'
-counts test '4 passed, 2 failed, 2 skipped' 1
+counts test '4 passed, 3 failed, 2 skipped' 1
 report $? "a failure, a crash and a program that skips itself are counted as what they are"
-grep -q '  not ok 2 - b' "$work/out" && grep -q 'not ok - made_test_crash ended with status 139' "$work/out" &&
+[ "$(grep -c '  not ok 3 - b' "$work/out")" -eq 1 ] && [ "$(grep -c '  not ok 1 - above' "$work/out")" -eq 1 ] && grep -q 'not ok - made_test_crash ended with status 139' "$work/out" &&
     grep -q '  ok # SKIP no device' "$work/out"
-report $? "and shown"
+report $? "and shown once, above the end of a log, too"
 rm "$made"/tests/*
 program slow 'sleep 20; echo "ok 1 - a"'
 DITBENCH_TEST_TIMEOUT=1 counts check '0 passed, 1 failed, 0 skipped' 1 && grep -q 'ended with status 124' "$work/out"
