@@ -1,6 +1,7 @@
 /* Program layer_plan: which strategy each layer of a transformer takes when it is trained within a budget of memory. A
  * model of costs answers, and nothing is run: its cases are of simulated platforms, and the harness computes them
  * itself. There is no mesh beside the plan. */
+#include "base/words.h"
 #include "suite/layers/question.h"
 #include "suite/layers/strategy.h"
 #include "suite/workload/members.h"
@@ -14,13 +15,6 @@ static const char *word_or(const suite_cell *cell, suite_parameter parameter, co
 {
     const cJSON *value = cell->values[parameter];
     return value ? value->valuestring : otherwise;
-}
-
-static int index_of(const char *const *words, const char *word)
-{
-    for (int i = 0; words[i]; i++)
-        if (strcmp(words[i], word) == 0) return i;
-    return 0;
 }
 
 static void resolve_question(suite_cell *cell)
@@ -40,9 +34,10 @@ static void resolve_question(suite_cell *cell)
                                 .stages = (int)suite_cell_int(cell, SUITE_PARAMETER_STAGES, 0),
                                 .micro_batches = (int)suite_cell_int(cell, SUITE_PARAMETER_MICRO_BATCHES, 0),
                                 .splits = (int)suite_cell_int(cell, SUITE_PARAMETER_OPERATOR_SPLITS, 1)};
-    q->balance = (suite_balance)index_of(suite_balance_words(), word_or(cell, SUITE_PARAMETER_BALANCE, "none"));
-    q->unit = (suite_unit)index_of(suite_unit_words(), word_or(cell, SUITE_PARAMETER_GRANULARITY, "layer"));
-    q->order = (suite_search_order)index_of(suite_search_order_words(), word_or(cell, SUITE_PARAMETER_SEARCH, "joint"));
+    q->balance = (suite_balance)dit_words_find(suite_balance_words(), word_or(cell, SUITE_PARAMETER_BALANCE, "none"));
+    q->unit = (suite_unit)dit_words_find(suite_unit_words(), word_or(cell, SUITE_PARAMETER_GRANULARITY, "layer"));
+    q->order =
+        (suite_search_order)dit_words_find(suite_search_order_words(), word_or(cell, SUITE_PARAMETER_SEARCH, "joint"));
     suite_ways_from_text(word_or(cell, SUITE_PARAMETER_STRATEGIES, "data"), &q->ways);
 }
 
@@ -82,7 +77,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
     int first = q->stages ? q->stages : 1, last = q->stages ? q->stages : pipeline ? q->devices : 1;
     for (int stages = first; stages <= last && stages <= q->layers; stages *= 2)
         look_at_stages(q, stages, &layers, &batch);
-    if (layers && batch) return DIT_OK;
+    if (batch) return DIT_OK;
     suite_ways_text(q->ways, ways, sizeof ways);
     if (layers)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH, "%s shares no batch of %lld over %d devices", ways,
