@@ -23,9 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For AddressSanitizer only. Leaks are reported before MPI unloads its modules, and modules that it tries and leaves stay
- * loaded, because leaks of unloaded modules have no names. Memory that Open MPI and its parts keep to the end is suppressed (they also use vasprintf, which we do
- * not). */
+/* For AddressSanitizer only. Leaks are reported before MPI unloads its modules, and modules that it tries and leaves
+ * stay loaded, because leaks of unloaded modules have no names. Memory that Open MPI and its parts keep to the end is
+ * suppressed (they also use vasprintf, which we do not). */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 const char *__lsan_default_suppressions(void);

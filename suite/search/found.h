@@ -31,9 +31,9 @@ typedef struct {
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     bool approximate;         /* stages and displaced patches, too                                            */
     const dit_parallel *mesh; /* this one alone, on as many devices as it has; NULL: all */
-    const suite_meshes_params
-        *meshes;         /* goal latency: what these ask for, in place of what follows from the rest, on all
-                                          devices, or those of `mesh`; NULL: that */
+    /* goal latency: what these ask for, in place of what follows from the rest, on all devices, or those of `mesh`; NULL:
+     * that */
+    const suite_meshes_params *meshes;
     bool apart;          /* goal latency: exact meshes and displaced ones do not run against each other */
     bool untuned;        /* of each number of ranks only what nobody searches for: CFG, then Ulysses, then a ring */
     bool bounds_only;    /* simulate nothing: candidates stay open, by their bounds                      */

@@ -1,8 +1,8 @@
 /* Simulated cases: runs cases of simulated platforms, several at a time, and judges each as it ends.
  *
- * A simulation takes one core and its result does not depend on what runs beside it. So does a plan, which the job's
- * process makes itself. Each is prepared and run in a
- * process of its own (suite/launch/process_pool.h); the caller's process judges the files that it left.
+ * A simulation takes one core, and its result does not depend on what runs beside it; nor does that of a plan, which
+ * the job's process makes itself. Each is prepared and run in a process of its own (suite/launch/process_pool.h); the
+ * caller's process judges the files that it left.
  */
 #ifndef DIT_SUITE_SIMULATE_SIMULATED_CASES_H
 #define DIT_SUITE_SIMULATE_SIMULATED_CASES_H
