@@ -12,6 +12,7 @@ enum {
     MAX_COUNT = 65536,
     MAX_LAYERS = 64,
     MAX_EXTENT = 1 << 20,
+    MAX_BLOCK = 64,
 };
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
@@ -25,6 +26,7 @@ static const struct {
     {"AutoencoderKLCogVideoX",
      {.causal = true, .stages = 4, .widths = {512, 256, 256, 128}, .groups = 32, .latent_channels = 16, .temporal = 4},
      3},
+    {DIT_PIXEL_SHUFFLE, {.plain = true, .stages = 2, .temporal = 1, .latent_channels = 12}, 1},
 };
 
 /* Reads block_out_channels, which go from fine to coarse; the decoder goes the other way. */
@@ -58,19 +60,26 @@ static dit_status read_class(const dit_json *doc, const cJSON *config, const cha
         return DIT_OK;
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "a decode by %s cannot be shared by rows", name),
-                          "rows_degree 1 decodes on one rank; %s and %s can be shared", classes[0].class_name,
-                          classes[1].class_name);
+                          "rows_degree 1 decodes on one rank; %s, %s and %s can be shared", classes[0].class_name,
+                          classes[1].class_name, classes[2].class_name);
 }
 
 dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *pointer, dit_rows_facts *out)
 {
     char at[256];
     const cJSON *config;
+    int64_t block = 2;
     memset(out, 0, sizeof *out);
     snprintf(at, sizeof at, "%s/config", pointer);
     DIT_TRY(dit_json_require_object(doc, vae, pointer, "config", &config));
     DIT_TRY(read_class(doc, config, at, out));
     out->image_channels = 3;
+    if (out->plain) {
+        DIT_TRY(dit_json_optional_int(doc, config, at, "block_size", 1, MAX_BLOCK, &block));
+        for (out->stages = 1; (1 << out->stages) <= block; out->stages++) continue;
+        out->latent_channels = out->image_channels * block * block;
+        return dit_json_optional_bool(doc, vae, pointer, "tiling", &out->tiling);
+    }
     DIT_TRY(read_widths(doc, config, at, out));
     DIT_TRY(dit_json_optional_int(doc, config, at, "layers_per_block", 1, MAX_LAYERS, &out->resnets));
     DIT_TRY(dit_json_optional_int(doc, config, at, "norm_num_groups", 1, MAX_COUNT, &out->groups));
@@ -177,6 +186,7 @@ static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, tally *t)
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
     int64_t out = 0, frames;
+    if (f->plain) return f->frames;
     for (int64_t first = 0; first < f->frames; first += frames) {
         frames = !f->causal ? 1 : first == 0 && f->frames % CHUNK ? CHUNK + 1 : CHUNK;
         if (frames > f->frames - first) frames = f->frames - first;

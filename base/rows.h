@@ -6,7 +6,7 @@
  * sum of squares of each group, and of the number of elements. At the end the rows of the image are gathered.
  * AutoencoderKL is cut after its middle block, whose attention sees the whole image; every rank has the latents and
  * computes everything before the cut. AutoencoderKLCogVideoX has no such attention and is cut before its first
- * convolution. */
+ * convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
 
@@ -17,10 +17,12 @@ extern "C" {
 #endif
 
 enum { DIT_ROWS_STAGES = 8 };
+#define DIT_PIXEL_SHUFFLE "PixelShuffle" /* the class that has no weights */
 
 /* A decoder and what it decodes. */
 typedef struct {
     bool causal;           /* CogVideoX: chunks of frames, conditioned norms; else AutoencoderKL, frame by frame */
+    bool plain;            /* PixelShuffle: no layers                                                            */
     int stages, doublings; /* stages of resolution (all but the last double it); the first `doublings` double time */
     int64_t widths[DIT_ROWS_STAGES];   /* channels of each stage                              */
     int64_t resnets, groups, temporal; /* residual blocks per stage; groups per norm; frames per latent frame */

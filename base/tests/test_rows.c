@@ -25,6 +25,8 @@ static const char clip[] = "\"_class_name\": \"AutoencoderKLCogVideoX\", \"block
                            "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"latent_channels\": 4,"
                            "\"temporal_compression_ratio\": 2";
 
+static const char codec[] = "\"_class_name\": \"PixelShuffle\"";
+
 static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
 {
     dit_volume_table table;
@@ -168,6 +170,23 @@ static void ranks_that_share_rows_are_the_mesh_or_stand_alone(void **state)
     assert_int_equal(dit_parallel_check(&alone, &facts), DIT_ERR_CONSTRAINT_PRODUCT);
 }
 
+/* 3 planes x 2 frames of 6 rows of cells, twice as many of pixels; nothing but the image is sent. */
+static void a_codec_sends_the_image_only(void **state)
+{
+    (void)state;
+    dit_rows_facts facts = facts_of(codec, 12, 10, 2);
+    assert_int_equal(facts.height, 6);
+    assert_int_equal(facts.latent_channels, 12);
+    for (int rank = 0; rank < 4; rank++) {
+        dit_volume gathered = volume_of(&facts, 4, rank, DIT_COLLECTIVE_ALL_GATHER);
+        int64_t pixel_rows = rank < 2 ? 4 : 2;
+        assert_int_equal(gathered.bytes, 3 * 3 * 2 * pixel_rows * 10 * 4);
+        assert_int_equal(gathered.messages, 3 * 3 * 2);
+        assert_int_equal(volume_of(&facts, 4, rank, DIT_COLLECTIVE_SEND_RECV).bytes, 0);
+        assert_int_equal(volume_of(&facts, 4, rank, DIT_COLLECTIVE_ALL_REDUCE).bytes, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +197,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(other_configs_are_refused),
         cmocka_unit_test(ranks_that_share_rows_are_the_mesh_or_stand_alone),
+        cmocka_unit_test(a_codec_sends_the_image_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

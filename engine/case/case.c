@@ -32,7 +32,8 @@ dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const
 
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"name", "config", "latent", "text", "guidance", "parameters", "weights", NULL};
+    static const char *const keys[] = {"name",       "config",  "latent",      "text", "guidance",
+                                       "parameters", "weights", "vae_spatial", NULL};
     const cJSON *model, *text = NULL, *latent = NULL, *weights;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "model", &model));
     DIT_TRY(dit_json_only_keys(doc, model, "/model", keys));
@@ -40,6 +41,7 @@ static dit_status read_model(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_optional_object(doc, model, "/model", "latent", &latent));
     DIT_TRY(dit_json_optional_object(doc, model, "/model", "text", &text));
     if (text) DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "tokens", 1, 1 << 20, &out->text_tokens));
+    DIT_TRY(dit_json_optional_int(doc, model, "/model", "vae_spatial", 1, 64, &out->vae_spatial));
     out->has_facts = text && latent;
     DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
     return dit_case_read_weights(doc, weights, "/model/weights", &out->weights_path, &out->weights_seed);

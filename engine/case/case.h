@@ -28,6 +28,7 @@ typedef struct {
     dit_facts facts;
     bool has_facts;      /* the document has model.latent and model.text, and gives `facts`; else the config does */
     int64_t text_tokens; /* 0: the document does not say                                   */
+    int64_t vae_spatial; /* pixels of a latent along a side; 0: the document does not say  */
     int64_t num_images, num_frames;
     dit_condition_run run;
     int steps;

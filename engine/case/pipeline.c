@@ -1,6 +1,7 @@
 #include "engine/case/pipeline.h"
 
 #include "engine/sampling/executor.h"
+#include "engine/vae/vae.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,26 @@ static dit_status open_conditions(dit_pipeline *p)
     return DIT_OK;
 }
 
+/* Settles how many pixels a latent spans. An architecture's own number is that of the VAE it was published with; a
+ * document that describes its latents, or that names another VAE, knows better. */
+static dit_status settle_cells(const dit_case *kase, dit_facts *facts)
+{
+    dit_vae_facts vae;
+    const cJSON *config = dit_json_member(kase->vae, "config");
+    if (kase->vae_spatial) facts->latent.vae_spatial = kase->vae_spatial;
+    if (kase->has_facts) facts->latent.vae_spatial = kase->facts.latent.vae_spatial;
+    if (kase->has_facts || kase->vae_spatial || !config) return DIT_OK;
+    DIT_TRY(dit_vae_read_facts(&(dit_config){kase->doc, config, "/vae/config"}, &vae));
+    facts->latent.vae_spatial = vae.spatial;
+    return DIT_OK;
+}
+
 /* Completes the facts of a document that leaves them to the config: guidance as the pipelines decide it, text as the
  * file of embeddings has it. */
 static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
 {
     const dit_case *kase = &p->kase;
+    DIT_TRY(settle_cells(kase, facts));
     DIT_TRY(dit_latent_resize(&facts->latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
     facts->num_images = kase->num_images;
     facts->steps = kase->steps;

@@ -21,6 +21,7 @@ typedef struct {
     dit_condition_run run;
     const float *final;     /* [num_images, S, channels], tokens */
     double tolerance_image; /* of the decoded image              */
+    dit_json vae_config;
 } golden_e2e;
 
 /* Gathers the latents of all ranks in sampler->full, where the host reads them. */
@@ -80,6 +81,20 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     return e->vae ? check_name(e, "vae", e->vae) : DIT_OK;
 }
 
+/* Reads what the VAE's config tells; a class that is not built serves folders without an image. */
+static dit_status read_vae(golden_e2e *e, const char *folder)
+{
+    char vae_folder[GOLDEN_PATH], path[GOLDEN_PATH];
+    if (!e->vae) return DIT_OK;
+    snprintf(vae_folder, sizeof vae_folder, "%.3000s/../%.1000s", folder, e->vae);
+    DIT_TRY(golden_path(vae_folder, "config.json", path));
+    DIT_TRY(dit_config_read_file(path, &e->vae_config));
+    dit_vae_facts facts;
+    dit_status st = dit_vae_read_facts(&(dit_config){&e->vae_config, e->vae_config.root, ""}, &facts);
+    if (st == DIT_OK) e->g.facts.latent.vae_spatial = facts.spatial;
+    return st == DIT_ERR_UNSUPPORTED ? DIT_OK : st;
+}
+
 /* Compares the final latents. Stages are never all at one step, so for pipelines only these are compared. */
 static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
 {
@@ -123,7 +138,6 @@ static dit_status run_loop(golden_e2e *e)
 
 /* What a decode needs. Every rank decodes, so that all see one verdict. */
 typedef struct {
-    dit_json config;
     dit_safetensors *file;
     dit_weights weights;
     dit_vae *vae;
@@ -168,35 +182,47 @@ static dit_status compare_levels(golden_e2e *e, const float *planes)
     return st;
 }
 
+/* Checks that the VAE takes these latents and that they decode to the call's image. */
+static dit_status check_fit(const golden_e2e *e, const dit_vae_facts *facts)
+{
+    const dit_latent *latent = &e->g.facts.latent;
+    if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
+        return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, but the latents have %lld",
+                        (long long)facts->latent_channels, (long long)latent->channels);
+    if (latent->height * facts->spatial == e->run.height_px && latent->width * facts->spatial == e->run.width_px)
+        return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "latents of %lld x %lld do not decode to the call's %lld x %lld pixels",
+                    (long long)latent->width, (long long)latent->height, (long long)e->run.width_px,
+                    (long long)e->run.height_px);
+}
+
 static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
 {
     golden_transformer *g = &e->g;
     const dit_latent *latent = &g->facts.latent;
     int64_t cells = latent->channels * dit_latent_cells(latent), pixels = 3 * e->run.height_px * e->run.width_px;
     int64_t images = g->facts.num_images;
-    char vae_folder[GOLDEN_PATH], path[GOLDEN_PATH];
+    char vae_folder[GOLDEN_PATH];
+    dit_vae_facts facts;
+    const dit_config config = {&e->vae_config, e->vae_config.root, ""};
+    DIT_TRY(dit_vae_read_facts(&config, &facts));
+    DIT_TRY(check_fit(e, &facts));
     snprintf(vae_folder, sizeof vae_folder, "%.3000s/../%.1000s", folder, e->vae);
-    DIT_TRY(golden_path(vae_folder, "config.json", path));
-    DIT_TRY(dit_config_read_file(path, &d->config));
-    DIT_TRY(dit_safetensors_open(vae_folder, &d->file));
+    if (!facts.weightless) DIT_TRY(dit_safetensors_open(vae_folder, &d->file));
     d->weights = (dit_weights){.file = d->file};
     DIT_TRY(dit_vae_create(&(dit_vae_params){.rt = &g->rt,
-                                             .config = {&d->config, d->config.root, ""},
+                                             .config = config,
                                              .weights = &d->weights,
                                              .frames = latent->frames,
                                              .height = latent->height,
                                              .width = latent->width},
                            &d->vae));
-    const dit_vae_facts *facts = dit_vae_get_facts(d->vae);
-    if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
-        return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, but the latents have %lld",
-                        (long long)facts->latent_channels, (long long)latent->channels);
     d->planes = malloc((size_t)(images * cells) * sizeof *d->planes);
     d->image = malloc((size_t)(images * pixels) * sizeof *d->image);
     if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for images");
     dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, e->final, d->planes);
     for (int64_t i = 0; i < images * cells; i++)
-        d->planes[i] = (float)(d->planes[i] / facts->scaling_factor + facts->shift_factor);
+        d->planes[i] = (float)(d->planes[i] / facts.scaling_factor + facts.shift_factor);
     for (int64_t i = 0; i < images; i++) DIT_TRY(dit_vae_decode(d->vae, d->planes + i * cells, d->image + i * pixels));
     DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, images * pixels, e->tolerance_image));
     return compare_levels(e, d->image);
@@ -211,7 +237,6 @@ static dit_status compare_picture(golden_e2e *e, const char *folder)
     dit_status st = decode(e, folder, &d);
     dit_vae_free(d.vae);
     dit_safetensors_close(d.file);
-    dit_json_release(&d.config);
     free(d.planes);
     free(d.image);
     return st;
@@ -233,6 +258,7 @@ static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_c
     DIT_TRY(read_call(e, folder));
     snprintf(model_folder, sizeof model_folder, "%.3000s/../%.1000s", folder, e->transformer);
     DIT_TRY(golden_transformer_open(g, model_folder, folder));
+    DIT_TRY(read_vae(e, folder));
     DIT_TRY(golden_transformer_size(g, "latents", "prompt_embeds", &g->facts.num_images, &channels));
     if (channels != g->facts.latent.channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "latents have %lld channels, but the model denoises %lld", (long long)channels,
@@ -259,6 +285,7 @@ static dit_status run_folder(golden_report *report, const char *folder, const di
     golden_e2e e = {.g = {.report = report}};
     dit_status st = golden_sampling(&e, folder, platform);
     golden_transformer_release(&e.g);
+    dit_json_release(&e.vae_config);
     dit_json_release(&e.e2e);
     return st;
 }

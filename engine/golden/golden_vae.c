@@ -1,8 +1,9 @@
-/* Folders of VAEs: config.json of an Autoencoder class, weights, inputs.safetensors with `latents` (and
+/* Folders of VAEs: config.json of an Autoencoder class or of the pixel codec, weights if it has any, inputs.safetensors with `latents` (and
  * `encode_image`), output.safetensors with `output`, the decoder's intermediates by their module names, `encode_mean`
  * and `encode_logvar`, for any batch and extents. Intermediates of a video VAE are not compared, because its blocks run
  * once per chunk. Several ranks, whatever their mesh, share each decode by rows; each rank encodes by itself.
  */
+#include "base/rows.h"
 #include "engine/files/config.h"
 #include "engine/golden/golden.h"
 #include "engine/vae/vae.h"
@@ -46,7 +47,7 @@ static bool is_vae(const char *folder)
     bool found = golden_path(folder, "config.json", path) == DIT_OK &&
                  dit_config_read_file(path, &document) == DIT_OK &&
                  dit_json_optional_string(&document, document.root, "", "_class_name", &name) == DIT_OK && name &&
-                 strncmp(name, "Autoencoder", 11) == 0;
+                 (strncmp(name, "Autoencoder", 11) == 0 || strcmp(name, DIT_PIXEL_SHUFFLE) == 0);
     dit_json_release(&document);
     dit_error_clear(); /* the kind that recognises the folder reports what is wrong with it */
     return found;
@@ -205,7 +206,7 @@ static dit_status open_folder(golden_vae *g, const char *folder)
     DIT_TRY(dit_config_read_file(path, &g->document));
     g->config = (dit_config){.doc = &g->document, .object = g->document.root, .pointer = ""};
     DIT_TRY(dit_vae_read_facts(&g->config, &g->facts));
-    DIT_TRY(dit_safetensors_open(folder, &g->weights_file));
+    if (!g->facts.weightless) DIT_TRY(dit_safetensors_open(folder, &g->weights_file));
     g->weights = (dit_weights){.file = g->weights_file};
     DIT_TRY(golden_open(folder, "inputs.safetensors", &g->inputs));
     return golden_open(folder, "output.safetensors", &g->output);

@@ -303,7 +303,8 @@ static dit_status describe(generation *g)
     cJSON *weights = dit_json_put_object(&w, g->more, "weights");
     dit_json_put_array(&w, g->more, "pictures");
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
-    if (g->decodes) DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
+    if (g->decodes && !g->decoder.weightless)
+        DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
     DIT_TRY(add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
     dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : "seeded");
     dit_json_put_string(&w, g->more, "family", p->ops->class_name);

@@ -17,6 +17,7 @@
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
 #include "engine/results/timeline.h"
+#include "engine/results/decode.h"
 #include "engine/vae/vae.h"
 
 #include <math.h>
@@ -52,16 +53,15 @@ typedef struct {
 static dit_status read_vae(decoding *d)
 {
     static const char *const keys[] = {"config", "weights", "tiling", NULL};
-    const cJSON *vae, *weights;
+    const cJSON *vae;
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(d->doc->root, "vae"));
     DIT_TRY(dit_json_require_object(d->doc, d->doc->root, "", "vae", &vae));
     DIT_TRY(dit_json_only_keys(d->doc, vae, "/vae", keys));
     d->config = (dit_config){.doc = d->doc, .pointer = "/vae/config"};
     DIT_TRY(dit_json_require_object(d->doc, vae, "/vae", "config", &d->config.object));
-    DIT_TRY(dit_json_require_object(d->doc, vae, "/vae", "weights", &weights));
-    DIT_TRY(dit_case_read_weights(d->doc, weights, "/vae/weights", &d->kase.weights_path, &d->kase.weights_seed));
     DIT_TRY(dit_json_optional_bool(d->doc, vae, "/vae", "tiling", &d->tiling));
-    return dit_vae_read_facts(&d->config, &d->facts);
+    DIT_TRY(dit_vae_read_facts(&d->config, &d->facts));
+    return dit_decoder_read_weights(d->doc, vae, "/vae", &d->facts, &d->kase.weights_path, &d->kase.weights_seed);
 }
 
 static dit_status read_run(decoding *d)

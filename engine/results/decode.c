@@ -4,22 +4,35 @@
 
 #include <stdio.h>
 
+dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const char *pointer,
+                                    const dit_vae_facts *facts, const char **path, uint64_t *seed)
+{
+    const cJSON *weights = NULL;
+    char at[256];
+    *path = NULL;
+    snprintf(at, sizeof at, "%s/weights", pointer);
+    DIT_TRY(dit_json_optional_object(doc, vae, pointer, "weights", &weights));
+    if (!weights && facts->weightless) return DIT_OK;
+    DIT_TRY(dit_json_require_object(doc, vae, pointer, "weights", &weights));
+    DIT_TRY(dit_case_read_weights(doc, weights, at, path, seed));
+    if (!*path || !facts->weightless) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "this class of VAE has no weights"),
+                          "leave weights out");
+}
+
 dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out)
 {
     static const char *const keys[] = {"config", "weights", "tiling", NULL};
-    const cJSON *weights;
-    char weights_at[256];
     dit_vae_facts facts;
     *out = (dit_decoder){0};
     snprintf(out->config_at, sizeof out->config_at, "%s/config", pointer);
-    snprintf(weights_at, sizeof weights_at, "%s/weights", pointer);
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     out->config = (dit_config){.doc = doc, .pointer = out->config_at};
     DIT_TRY(dit_json_require_object(doc, object, pointer, "config", &out->config.object));
-    DIT_TRY(dit_json_require_object(doc, object, pointer, "weights", &weights));
-    DIT_TRY(dit_case_read_weights(doc, weights, weights_at, &out->path, &out->weights.seed));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "tiling", &out->tiling));
-    return dit_vae_read_facts(&out->config, &facts);
+    DIT_TRY(dit_vae_read_facts(&out->config, &facts));
+    out->weightless = facts.weightless;
+    return dit_decoder_read_weights(doc, object, pointer, &facts, &out->path, &out->weights.seed);
 }
 
 static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)

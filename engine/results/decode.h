@@ -2,6 +2,8 @@
  *
  *   {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}
  *
+ * Classes without weights need none.
+ *
  * One rank decodes, or all ranks share each decode by rows. */
 #ifndef DIT_ENGINE_DECODE_H
 #define DIT_ENGINE_DECODE_H
@@ -12,6 +14,7 @@ typedef struct {
     dit_config config;
     char config_at[96];
     const char *path; /* path of the weights; NULL: seeded */
+    bool weightless;  /* the class has no weights          */
     dit_weights weights;
     bool tiling;
     void (*told)(void *context, int done, int of); /* NULL, or set before opening: as dit_vae_params has it */
@@ -27,6 +30,10 @@ typedef struct {
 /* Reads the object at `pointer` and opens nothing yet. `out` must not be moved. Errors: DIT_ERR_JSON_*;
  * DIT_ERR_UNSUPPORTED when the class of VAE, or a value of its config, is not implemented. */
 dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out);
+/* Reads "weights" of a VAE's object: *path is NULL for seeded ones and for a class without weights, which need not say
+ * any. Errors: DIT_ERR_JSON_*, also for a file of weights where the class has none. */
+dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const char *pointer,
+                                    const dit_vae_facts *facts, const char **path, uint64_t *seed);
 /* Loads the weights and takes all memory from `rt`. rows: the ranks that share each decode, or NULL. num_frames: how
  * many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
  * VAE does not fit the latents; those of opening and loading. */

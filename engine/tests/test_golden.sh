@@ -17,7 +17,7 @@ for folder in "$golden"/*/; do
     folder=${folder%/}
     if [ -e "$folder/e2e.json" ] || grep -q 'Transformer\|HunyuanDiT2DModel' "$folder/config.json" 2>/dev/null; then
         sampled+=("$folder")
-    elif grep -q '"Autoencoder' "$folder/config.json" 2>/dev/null; then
+    elif grep -q '"Autoencoder\|"PixelShuffle' "$folder/config.json" 2>/dev/null; then
         vaes+=("$folder")
     else
         single+=("$folder")

@@ -493,6 +493,69 @@ static void memory_that_is_not_there_is_an_error(void **state)
     }
 }
 
+/* ---- the pixel codec --------------------------------------------------------------------------------------------- */
+
+static const char codec_text[] = "{\"_class_name\": \"PixelShuffle\", \"block_size\": 2}";
+
+/* Every value of a picture or clip arrives where the formula says, and comes back bit for bit. */
+static void the_codec_moves_pixels_and_nothing_else(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3, HEIGHT = 5, WIDTH = 4, CELLS = FRAMES * HEIGHT * WIDTH, VALUES = 12 * CELLS };
+    fixture f;
+    float *image = draw(VALUES), *mean = floats(VALUES), *logvar = floats(VALUES), *back = floats(VALUES);
+    start(&f, codec_text);
+    dit_vae_params params = params_of(&f, FRAMES, HEIGHT, WIDTH);
+    params.encoder = true;
+    assert_ok(dit_vae_create(&params, &f.vae));
+    assert_int_equal(dit_vae_get_facts(f.vae)->spatial, 2);
+    assert_int_equal(dit_vae_get_facts(f.vae)->latent_channels, 12);
+    assert_ok(dit_vae_encode(f.vae, image, mean, logvar));
+    for (int c = 0; c < 3; c++)
+        for (int t = 0; t < FRAMES; t++)
+            for (int y = 0; y < 2 * HEIGHT; y++)
+                for (int x = 0; x < 2 * WIDTH; x++) {
+                    int channel = c * 4 + y % 2 * 2 + x % 2;
+                    int cell = ((channel * FRAMES + t) * HEIGHT + y / 2) * WIDTH + x / 2;
+                    int pixel = ((c * FRAMES + t) * 2 * HEIGHT + y) * 2 * WIDTH + x;
+                    assert_memory_equal(&mean[cell], &image[pixel], sizeof *image);
+                }
+    for (int i = 0; i < VALUES; i++) assert_near(logvar[i], -30, 0);
+    assert_ok(dit_vae_decode(f.vae, mean, back));
+    assert_memory_equal(back, image, VALUES * sizeof *image);
+    stop(&f);
+    free(image);
+    free(mean);
+    free(logvar);
+    free(back);
+}
+
+static void tiling_changes_nothing_in_the_codec(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f, codec_text);
+    dit_vae_params params = params_of(&f, 1, 600, 8);
+    params.tiling = true;
+    assert_ok(dit_vae_create(&params, &f.vae));
+    assert_false(dit_vae_is_tiled(f.vae));
+    stop(&f);
+}
+
+static void configs_that_are_no_codec_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(try_create("{\"_class_name\": \"PixelShuffle\", \"block_size\": 3}", 1, 4, 4, false),
+                     DIT_ERR_UNSUPPORTED);
+    assert_contains(dit_error_last()->message, "block_size 3");
+    assert_int_equal(try_create("{\"_class_name\": \"PixelShuffle\", \"latent_channels\": 4}", 1, 4, 4, false),
+                     DIT_ERR_SHAPE);
+    assert_contains(dit_error_last()->message, "2 x 2 pixels have 12 values");
+    assert_int_equal(try_create("{\"_class_name\": \"PixelShuffle\", \"scaling_factor\": 0}", 1, 4, 4, false),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(try_create("{\"_class_name\": \"PixelShuffle\", \"block_size\": 8}", 1, 4, 4, true), DIT_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +572,9 @@ int main(void)
         cmocka_unit_test(an_encoder_must_be_asked_for),
         cmocka_unit_test(tiles_that_cut_latents_are_refused),
         cmocka_unit_test(memory_that_is_not_there_is_an_error),
+        cmocka_unit_test(the_codec_moves_pixels_and_nothing_else),
+        cmocka_unit_test(tiling_changes_nothing_in_the_codec),
+        cmocka_unit_test(configs_that_are_no_codec_are_refused),
     };
     return RUN_ON_EACH_ISA(tests, NULL, NULL);
 }

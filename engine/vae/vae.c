@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox;
+extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
     &dit_vae_autoencoder_kl,
     &dit_vae_autoencoder_kl_cogvideox,
+    &dit_vae_pixel_shuffle,
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 

@@ -28,6 +28,7 @@ struct dit_vae_tap {
 /* What a config gives. */
 typedef struct {
     int64_t latent_channels, image_channels;
+    bool weightless;           /* a file of weights has nothing for it */
     int64_t spatial, temporal; /* compression */
     double scaling_factor, shift_factor;
     int64_t tile_height_px, tile_width_px; /* of the config, or diffusers' defaults */

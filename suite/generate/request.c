@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/json_writer.h"
 #include "base/lenient.h"
+#include "base/rows.h"
 #include "base/safetensors.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
@@ -377,6 +378,12 @@ static void hand_over(dit_json_writer *w, cJSON *parent, const char *key, cJSON 
     *item = NULL;
 }
 
+/* A codec has a config and no weights. */
+static bool is_codec(const cJSON *vae)
+{
+    return strcmp(dit_json_text_or(vae, "_class_name", ""), DIT_PIXEL_SHUFFLE) == 0;
+}
+
 static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
 {
     dit_json_writer w = {0};
@@ -389,6 +396,13 @@ static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
     return w.status;
 }
 
+/* How many pixels a latent spans where there is no VAE to tell it: 0 for the number that the model was published with. */
+static int64_t cell_px(const request_builder *b)
+{
+    if (!is_codec(b->vae) || !b->r->latents_only) return 0;
+    return dit_json_int_or(b->vae, "block_size", 2);
+}
+
 /* Without embeddings the seeded text needs its length; all else the engine reads from the config. */
 static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
 {
@@ -399,6 +413,7 @@ static dit_status add_model(request_builder *b, cJSON *document, int64_t weights
     dit_json_put_string(&w, model, "name", b->name);
     hand_over(&w, model, "config", &b->config);
     DIT_TRY(add_weights(model, b->weights, weights_seed));
+    if (cell_px(b)) dit_json_put_int(&w, model, "vae_spatial", cell_px(b));
     if (b->inputs[0] || !cJSON_IsNumber(tokens)) return w.status;
     text = dit_json_put_object(&w, model, "text");
     dit_json_put_number(&w, text, "tokens", tokens->valuedouble);
@@ -476,8 +491,9 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
     cJSON *vae, *picture;
     if (b->vae && !b->r->latents_only) {
         vae = dit_json_put_object(&w, document, "vae");
+        bool codec = is_codec(b->vae);
         hand_over(&w, vae, "config", &b->vae);
-        DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
+        if (!codec) DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
         dit_json_put_bool(&w, vae, "tiling", b->r->tiling);
     }
     picture = dit_json_put_object(&w, document, "picture");

@@ -24,7 +24,7 @@ refuses() {
     ! compgen -G '.ditbench-generate-*' >/dev/null && [ ! -e refused.png ]
 }
 
-for run in flux_dev flux_schnell pixart_alpha pixart_alpha_mild pixart_sigma sd3; do
+for run in flux_dev flux_schnell pixart_alpha pixart_alpha_mild pixart_sigma sd3 tiny_shapes; do
     equals_diffusers() {
         generate "$golden/e2e_$run" --output "$run.png" &&
             within 1 "$picture" levels "$run.png" "$golden/e2e_$run/output.safetensors"
@@ -63,6 +63,45 @@ ok "two ranks share the decode: the same picture" shared_decode flux_dev --ring_
 ok "two ranks of guidance share the decode: the same picture" shared_decode sd3 --use_cfg_parallel
 alone() { in_parallel flux_dev --ring_degree 2 && grep -q '"rows_degree": 1' parallel.json && ! grep -q '"decode",' parallel.json; }
 ok "without --use_parallel_vae rank 0 decodes alone" alone
+
+
+# Latents of 2 x 2 pixels, which a codec without weights decodes: a checkpoint whose vae/ is its config alone.
+make_codec_checkpoint() {
+    mkdir -p codec/transformer codec/vae codec/scheduler
+    echo '{"_class_name": "PixArtSigmaPipeline"}' >codec/model_index.json
+    cp "$golden"/tiny_shapes/{config.json,diffusion_pytorch_model.safetensors} codec/transformer/
+    cp "$golden"/vae_pixel_shuffle/config.json codec/vae/
+    tr -d '\n' <"$golden"/e2e_tiny_shapes/e2e.json | sed -E 's/.*"scheduler": (\{[^}]*\}).*/\1/' >codec/scheduler/scheduler_config.json
+}
+codec() { # OPTION...
+    generate codec --inputs "$golden/e2e_tiny_shapes/inputs.safetensors" --height 32 --width 32 --num_inference_steps 6 \
+        --guidance_scale 2.5 "$@"
+}
+codec_picture() {
+    make_codec_checkpoint && codec --output codec.png && within 0 "$picture" same codec.png tiny_shapes.png &&
+        ! grep -q '"vae":' codec.json # weights that it does not have have no origin
+}
+ok "a codec needs no weights" codec_picture
+codec_shared() {
+    in_parallel tiny_shapes --ulysses_degree 2 --use_parallel_vae && grep -q '"rows_degree": 2' parallel.json &&
+        grep -q '"collective": "all_gather"' parallel.json && ! grep -q '"collective": "send_recv", "phase": "decode"' parallel.json
+}
+ok "two ranks share the codec's rows: the same picture" codec_shared
+codec_latents() { # without the VAE the case says how many pixels a latent spans
+    grep -o 'xxh3:[0-9a-f]*' codec.json >digest && codec --output alone.safetensors && grep -qF "$(cat digest)" alone.json
+}
+ok "latents alone are those that the picture was made of" codec_latents
+codec_size() {
+    codec --height 30 --output refused.png 2>message
+    [ $? = 2 ] && grep -q 'multiple of 4 px' message
+}
+ok "sizes that are not whole tokens of the codec are refused" codec_size
+codec_weights() {
+    codec --output case.png --dry-run | sed -n '/^{/,$p' | tr -d '\n\t' |
+        sed 's/"vae":{/"vae":{"weights":{"kind":"safetensors","path":"x"},/' >case.json && mkdir -p out &&
+        ! "$build/bin/ditbench-engine" --case case.json --out out >message 2>&1 && grep -q 'has no weights' message
+}
+ok "a file of weights for the codec is refused" codec_weights
 
 texts() {
     "$picture" text sd3.png Software | grep -q '^ditbench ' &&
