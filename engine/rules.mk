@@ -66,3 +66,16 @@ $(EMULATED_NCCL): $(EMULATE_OBJECTS) $(EMULATED_NCCL_OBJECTS)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CXX) -shared $(ALL_LDFLAGS) $^ -lcjson -ldl -o $@
 TESTS += $(EMULATED_NCCL)
+
+# The data of the small models as a shared object, for the scripts that train them (ci/train). Only on demand.
+SHAPES_LIBRARY := $(BUILD)/lib/ditbench-shapes.so
+SHAPES_SOURCES := $(sort $(wildcard engine/shapes/*.c)) base/rng.c base/hash.c base/words.c base/status.c
+$(BUILD)/shared/%.o: %.c | $(BUILD)/version.h
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -fPIC -c $< -o $@
+$(SHAPES_LIBRARY): $(patsubst %.c,$(BUILD)/shared/%.o,$(SHAPES_SOURCES))
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) $^ -lxxhash -lm -lpthread -o $@.new && mv $@.new $@
+shapes-lib: $(SHAPES_LIBRARY) ## Build the pictures of shapes as a shared object, for ci/train
+.PHONY: shapes-lib

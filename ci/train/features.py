@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Trains shapes-features: a small network that names the words of a picture, whose 64 features measure distances between
+sets of pictures (FD, KID). Usage: features.py FOLDER [--minutes 10] [--steps 6000] ...; --export OUT writes the weights."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+import run
+import shapes
+
+# Heads: the background, and for each of four places whether there is an object and what it is.
+HEADS = {"background": 3, "there": 2 * 4, "size": 2 * 4, "colour": 8 * 4, "texture": 3 * 4, "shape": 5 * 4}
+FIRST = {"size": 6, "colour": 8, "texture": 16, "shape": 19, "place": 24, "background": 3}  # words of a vocabulary
+SLOT = {"size": 0, "colour": 1, "texture": 2, "shape": 3, "place": 4}
+
+
+class Features(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 32, 3, stride=2, padding=1)
+        self.conv2 = nn.Conv2d(32, 64, 3, stride=2, padding=1)
+        self.conv3 = nn.Conv2d(64, 128, 3, stride=2, padding=1)
+        self.features = nn.Linear(128 * 4 * 4, 64)
+        self.heads = nn.ModuleDict({name: nn.Linear(64, width) for name, width in HEADS.items()})
+
+    def embed(self, pictures):
+        """The features [n, 64] of pictures [n, 3, 32, 32] with values 0..1."""
+        x = pictures * 2 - 1
+        for layer in (self.conv1, self.conv2, self.conv3):
+            x = functional.relu(layer(x))
+        return self.features(x.flatten(1))
+
+    def forward(self, pictures):
+        hidden = functional.relu(self.embed(pictures))
+        return {name: head(hidden) for name, head in self.heads.items()}
+
+
+def labels_of(slots):
+    """What each head should say: [n, 4] by place (-1 where there is no object), the background [n]."""
+    slots, count = slots.astype(np.int64), len(slots)
+    labels = {name: np.full((count, 4), -1) for name in SLOT if name != "place"}
+    labels["there"] = np.zeros((count, 4), np.int64)
+    labels["background"] = slots[:, 0] - FIRST["background"]
+    for first in (1, 7):
+        rows = np.flatnonzero(slots[:, first] != shapes.NONE)
+        places = slots[rows, first + SLOT["place"]] - FIRST["place"]
+        labels["there"][rows, places] = 1
+        for name in SLOT:
+            if name != "place":
+                labels[name][rows, places] = slots[rows, first + SLOT[name]] - FIRST[name]
+    return {name: torch.from_numpy(x) for name, x in labels.items()}
+
+
+def spoil(pictures, generator):
+    """Noise up to 20 dB, a blur and a shift of up to two pixels, each on half of the pictures."""
+    n = len(pictures)
+    half = lambda: torch.rand(n, 1, 1, 1, generator=generator) < 0.5
+    level = torch.rand(n, 1, 1, 1, generator=generator) * 0.1
+    pictures = torch.where(half(), pictures + level * torch.randn(pictures.shape, generator=generator), pictures)
+    kernel = torch.tensor([1.0, 2.0, 1.0]).outer(torch.tensor([1.0, 2.0, 1.0])).div(16).repeat(3, 1, 1, 1)
+    blurred = functional.conv2d(functional.pad(pictures, (1, 1, 1, 1), mode="replicate"), kernel, groups=3)
+    pictures = torch.where(half(), blurred, pictures)
+    padded = functional.pad(pictures, (2, 2, 2, 2), mode="replicate")
+    dx, dy = (int(torch.randint(0, 5, (), generator=generator)) for _ in range(2))
+    moved = padded[:, :, dy:dy + 32, dx:dx + 32]
+    return torch.where(half(), moved, pictures).clamp(0, 1)
+
+
+def loss_and_share(said, labels):
+    losses, shares = [], {}
+    for name, x in said.items():
+        wanted = labels[name]
+        x = x if name == "background" else x.view(len(x), 4, -1).transpose(1, 2)
+        losses.append(functional.cross_entropy(x, wanted, ignore_index=-1))
+        asked = wanted >= 0
+        shares[name] = ((x.argmax(1) == wanted) & asked).sum().item() / asked.sum().item()
+    return sum(losses), shares
+
+
+def batch_of(args, step):
+    pictures, slots = shapes.samples("train", step * args.batch, args.batch)
+    generator = run.generator_of(args.seed, step)
+    return spoil(torch.from_numpy(pictures), generator), labels_of(slots)
+
+
+def look(training):
+    """Shares that the average names rightly, of clean pictures with captions that were not trained."""
+    model = Features()
+    model.load_state_dict(training.average.values)
+    pictures, slots = shapes.samples("held-out", 0, 2048)
+    with torch.no_grad():
+        loss, shares = loss_and_share(model(torch.from_numpy(pictures)), labels_of(slots))
+    return {"held_out_loss": round(loss.item(), 5)} | {name: round(x, 4) for name, x in shares.items()}
+
+
+def export(training, out):
+    from safetensors.torch import save_file
+    out.mkdir(parents=True, exist_ok=True)
+    values = {name: x.contiguous() for name, x in training.average.values.items()}
+    if not all(torch.isfinite(x).all() for x in values.values()):
+        raise SystemExit("a weight is not finite: nothing is written")
+    save_file(values, out / "features.safetensors")
+    config = {"_class_name": "ShapesFeatures", "edge": 32, "channels": [32, 64, 128], "features": 64, "heads": HEADS}
+    (out / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    (out / "log.jsonl").write_text((training.args.folder / "log.jsonl").read_text())
+    print(f"wrote {out}, {sum(x.numel() for x in values.values())} values")
+
+
+def main():
+    parser = run.options("shapes-features", minutes=10, batch=256, rate=2e-3, steps=6000)
+    parser.add_argument("--export", type=Path, help="write the weights to this folder, after training")
+    args = parser.parse_args()
+    run.start(args)
+    model = Features()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=args.rate, betas=(0.9, 0.99), weight_decay=0.0)
+    facts = {"model": "shapes-features", "batch": args.batch, "rate": args.rate, "steps": args.steps, "seed": args.seed}
+    training = run.Run(args, model, optimiser, facts)
+
+    def loss_of(step):
+        pictures, labels = batch_of(args, step)
+        return loss_and_share(model(pictures), labels)[0]
+
+    training.train(loss_of, 500, look)
+    if args.export:
+        export(training, args.export)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Run: what every training script does around its steps: options, learning rate, averages, checkpoints, the log."""
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import signal
+import time
+from pathlib import Path
+
+import torch
+
+CHECKPOINT_SECONDS = 600
+
+
+def options(name, minutes, batch, rate, steps):
+    """The options that all scripts have."""
+    parser = argparse.ArgumentParser(description=f"Trains {name} on shapes, or goes on with it.")
+    parser.add_argument("folder", type=Path, help="checkpoint, log and pictures; goes on where its checkpoint ends")
+    parser.add_argument("--minutes", type=float, default=minutes, help="of training in this call; default %(default)g")
+    parser.add_argument("--steps", type=int, default=steps,
+                        help="at which the learning rate has reached its end, and training stops; default %(default)d")
+    parser.add_argument("--batch", type=int, default=batch)
+    parser.add_argument("--rate", type=float, default=rate, help="the highest learning rate; default %(default)g")
+    parser.add_argument("--warm-up", type=int, default=200, help="steps until the highest rate; default %(default)d")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    return parser
+
+
+def start(args):
+    if args.minutes <= 0 or args.steps < 1 or args.batch < 1 or args.threads < 1:
+        raise SystemExit("minutes, steps, batch and threads must be positive")
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    args.folder.mkdir(parents=True, exist_ok=True)
+
+
+def rate_at(step, peak, steps, warm_up, end=2e-5):
+    """A line up to the peak, then a cosine down to `end`."""
+    if step < warm_up:
+        return peak * (step + 1) / warm_up
+    share = min(1.0, (step - warm_up) / max(1, steps - warm_up))
+    return end + 0.5 * (peak - end) * (1 + math.cos(math.pi * share))
+
+
+def generator_of(seed, step, stream=0):
+    """The numbers of a step depend on its number alone: a run that stops and goes on draws what one run draws."""
+    digest = hashlib.sha256(f"{seed} {stream} {step}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
+
+
+class Average:
+    """The moving average of a model's parameters, which is what ships."""
+
+    def __init__(self, model, decay=0.999):
+        self.decay, self.steps = decay, 0
+        self.values = {name: p.detach().clone() for name, p in model.state_dict().items()}
+
+    @torch.no_grad()
+    def take(self, model):
+        self.steps += 1
+        share = 1 - min(self.decay, (1 + self.steps) / (10 + self.steps))
+        for name, p in model.state_dict().items():
+            if p.is_floating_point():
+                self.values[name].lerp_(p, share)
+            else:
+                self.values[name].copy_(p)
+
+
+class Run:
+    """Steps of a model until the time or the steps are over, with a checkpoint every ten minutes and at a signal."""
+
+    def __init__(self, args, model, optimiser, facts):
+        self.args, self.model, self.optimiser, self.facts = args, model, optimiser, facts
+        self.average, self.step, self.seconds = Average(model), 0, 0.0
+        self.path, self.stopped = args.folder / "checkpoint.pt", False
+        if self.path.exists():
+            self._load()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+
+    def _stop(self, *_):
+        self.stopped = True
+
+    def _load(self):
+        kept = torch.load(self.path, weights_only=True)
+        different = {k: (kept["facts"].get(k), v) for k, v in self.facts.items() if kept["facts"].get(k) != v}
+        if different:
+            raise SystemExit(f"{self.path} is of another run: (there, now) {different}; name another folder")
+        self.model.load_state_dict(kept["model"])
+        self.optimiser.load_state_dict(kept["optimiser"])
+        self.average.values, self.average.steps = kept["average"], kept["step"]
+        self.step, self.seconds = kept["step"], kept["seconds"]
+        print(f"goes on at step {self.step}, after {self.seconds / 60:.1f} minutes", flush=True)
+
+    def save(self):
+        kept = {"facts": self.facts, "model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(),
+                "average": self.average.values, "step": self.step, "seconds": self.seconds}
+        new = self.path.with_suffix(".new")
+        torch.save(kept, new)
+        with open(new, "rb") as file:
+            os.fsync(file.fileno())
+        new.rename(self.path)
+
+    def log(self, **values):
+        line = {"step": self.step, "seconds": round(self.seconds, 1)} | values
+        with open(self.args.folder / "log.jsonl", "a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(json.dumps(line), flush=True)
+
+    def train(self, loss_of, every, look):
+        """loss_of(step) gives a step's loss; look() is called every so many steps and at the end."""
+        end, saved, total, count = self.seconds + 60 * self.args.minutes, self.seconds, 0.0, 0
+        while self.step < self.args.steps and self.seconds < end and not self.stopped:
+            began = time.monotonic()
+            rate = rate_at(self.step, self.args.rate, self.args.steps, self.args.warm_up)
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate * group.get("share", 1.0)
+            loss = loss_of(self.step)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            if not torch.isfinite(norm):
+                raise SystemExit(f"step {self.step}: the gradient is not finite; the checkpoint before stays")
+            self.optimiser.step()
+            self.average.take(self.model)
+            self.step, total, count = self.step + 1, total + loss.item(), count + 1
+            self.seconds += time.monotonic() - began
+            if self.step % every == 0 or self.step == self.args.steps:
+                self.log(loss=round(total / count, 6), rate=rate, **look(self))
+                total, count = 0.0, 0
+            if self.seconds - saved >= CHECKPOINT_SECONDS:
+                self.save()
+                saved = self.seconds
+        self.save()
+        print(f"stopped at step {self.step} of {self.args.steps}, after {self.seconds / 60:.1f} minutes", flush=True)
