@@ -137,8 +137,9 @@ static dit_status place_table(cogvideox *m, const dit_model_params *params)
 {
     int64_t in_time = m->C / 4, in_space = 3 * m->C / 8;
     float spatial = (float)m->c.spatial_scale, temporal = (float)m->c.temporal_scale;
-    embed_grid_ids(&params->partition, &params->latent, m->ids);
-    for (int64_t row = 0; row < m->n; row++) {
+    embed_grid_ids(params->rt, &params->partition, &params->latent, m->ids);
+    const int64_t rows = dit_runtime_values(params->rt, m->n);
+    for (int64_t row = 0; row < rows; row++) {
         const float *place = m->ids + row * AXES;
         float *channels = m->position + row * m->C;
         embed_sincos_1d(params->rt, place[0] / temporal, in_time, channels);
@@ -155,8 +156,9 @@ static void place_rotation(cogvideox *m, const dit_model_params *params)
     const int64_t widths[AXES] = {m->c.D / 4, 3 * m->c.D / 8, 3 * m->c.D / 8};
     const int64_t grid[2] = {latent->height / m->c.patch, latent->width / m->c.patch};
     const int64_t base[2] = {m->c.sample_height / m->c.patch, m->c.sample_width / m->c.patch};
-    embed_grid_ids(&params->partition, latent, m->ids);
-    for (int64_t row = 0; row < m->n && !m->c.patch_t; row++) {
+    embed_grid_ids(params->rt, &params->partition, latent, m->ids);
+    const int64_t rows = m->c.patch_t ? 0 : dit_runtime_values(params->rt, m->n);
+    for (int64_t row = 0; row < rows; row++) {
         float *place = m->ids + row * AXES + 1;
         embed_fitted_position(grid, base, (int64_t)place[0], (int64_t)place[1], place);
     }

@@ -13,7 +13,7 @@ void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim,
 
 void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float *out)
 {
-    int64_t half = rt->ledger.counting_only ? 0 : dim / 2;
+    int64_t half = dit_runtime_values(rt, dim / 2);
     for (int64_t i = 0; i < half; i++) {
         double angle = position * pow(10000.0, -(double)i / (double)half);
         out[i] = (float)sin(angle);
@@ -24,7 +24,8 @@ void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float 
 void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_width, int64_t dim, double base_size,
                      double interpolation_scale, int64_t first, int64_t count, float *out)
 {
-    for (int64_t i = 0; i < count; i++) {
+    const int64_t filled = dit_runtime_values(rt, count);
+    for (int64_t i = 0; i < filled; i++) {
         int64_t row = (first + i) / grid_width, column = (first + i) % grid_width;
         /* the grid is float32 in the library: arange / (n / base) / scale */
         float y = (float)row / (float)((double)grid_height / base_size) / (float)interpolation_scale;
@@ -37,7 +38,7 @@ void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_wi
 void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
                 float *cosines, float *sines)
 {
-    int64_t filled = rt->ledger.counting_only ? 0 : count;
+    const int64_t filled = dit_runtime_values(rt, count);
     for (int64_t token = 0; token < filled; token++) {
         for (int axis = 0; axis < axes; axis++) {
             double position = ids[token * axes + axis];
@@ -58,10 +59,11 @@ dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *si
     return dit_runtime_upload(rt, sines, elements);
 }
 
-void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids)
+void embed_grid_ids(const dit_runtime *rt, const dit_partition *part, const dit_latent *latent, float *ids)
 {
     int64_t height = latent->height / latent->patch, width = latent->width / latent->patch;
-    for (int64_t row = 0; row < part->image_count; row++, ids += 3) {
+    const int64_t filled = dit_runtime_values(rt, part->image_count);
+    for (int64_t row = 0; row < filled; row++, ids += 3) {
         int64_t token = dit_partition_token(part, row);
         ids[0] = (float)(token / (height * width));
         ids[1] = (float)(token / width % height);

@@ -32,7 +32,7 @@ dit_status embed_read_rope_widths(const dit_config *config, const char *key, int
 dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D);
 /* Computes the positions of this rank's image tokens on the latent's grid: ids [image_count, 3] = frame, row, column,
  * in patches. `latent` has its extents. */
-void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids);
+void embed_grid_ids(const dit_runtime *rt, const dit_partition *part, const dit_latent *latent, float *ids);
 
 /* Computes where a cell of a grid lies in a base grid: the grid is fitted into the base, keeping its shape, and
  * centred; its cells are spread evenly over the area that it covers. Sizes are {rows, columns}; position[0] is the

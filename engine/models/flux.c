@@ -149,7 +149,8 @@ static void place_ids(const dit_model *model, const dit_condition *condition)
     int64_t grid_width = model->params.latent.width / PACK;
     for (int64_t i = 0; i < part->text_count * AXES; i++)
         m->ids[i] = text_ids ? text_ids[part->text_begin * AXES + i] : 0.0f;
-    for (int64_t row = 0; row < part->image_count; row++) {
+    const int64_t rows = dit_runtime_values(model->params.rt, part->image_count);
+    for (int64_t row = 0; row < rows; row++) {
         int64_t token = dit_partition_token(part, row);
         const float own[AXES] = {0.0f, (float)(token / grid_width), (float)(token % grid_width)};
         memcpy(m->ids + (part->text_count + row) * AXES, image_ids ? image_ids + token * AXES : own, sizeof own);

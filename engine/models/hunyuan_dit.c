@@ -303,7 +303,8 @@ static dit_status place_tokens(const dit_model *model, const dit_condition *cond
         dit_partition_take(part, cosines, m->c.D, m->cosines);
         dit_partition_take(part, sines, m->c.D, m->sines);
     }
-    for (int64_t row = 0; row < m->n && !(cosines && sines); row++) {
+    const int64_t rows = cosines && sines ? 0 : dit_runtime_values(model->params.rt, m->n);
+    for (int64_t row = 0; row < rows; row++) {
         int64_t token = dit_partition_token(part, row);
         float position[2];
         embed_fitted_position(grid, base, token / grid[1], token % grid[1], position);
@@ -356,7 +357,7 @@ static dit_status place_mean(dit_runtime *rt, const float *text, dit_rows tokens
     int64_t rows = tokens.rows - 1;
     for (int64_t b = 0; b < tokens.batch; b++) {
         float *mean = tokens.data + b * tokens.stride;
-        for (int64_t c = 0; c < tokens.cols; c++) {
+        for (int64_t c = 0; c < dit_runtime_values(rt, tokens.cols); c++) {
             double sum = 0;
             for (int64_t row = 0; row < rows; row++) sum += text[(b * rows + row) * tokens.cols + c];
             mean[c] = (float)(sum / (double)rows);

@@ -223,7 +223,7 @@ static dit_status read_mask(dit_runtime *rt, hunyuan *m, const float *text)
             kept += is_kept(m, b, i);
         }
         for (int64_t i = 0; i < m->St; i++) m->joint_bias[b * m->St + i] = i < kept ? 0.0f : -INFINITY;
-        for (int64_t channel = 0; channel < m->c.text_dim; channel++) {
+        for (int64_t channel = 0; channel < dit_runtime_values(rt, m->c.text_dim); channel++) {
             double sum = 0;
             for (int64_t i = 0; i < m->St; i++)
                 if (is_kept(m, b, i)) sum += (double)text[(b * m->St + i) * m->c.text_dim + channel];
@@ -242,7 +242,7 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
     m->mask = condition->at[DIT_CONDITION_TEXT_MASK];
     DIT_TRY(read_mask(rt, m, text));
     DIT_TRY(dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St));
-    embed_grid_ids(&model->params.partition, &model->params.latent, m->ids);
+    embed_grid_ids(rt, &model->params.partition, &model->params.latent, m->ids);
     embed_rope(rt, m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
     DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, model->params.partition.image_count * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->c.D));

@@ -244,7 +244,7 @@ static dit_status place_tokens(const dit_model_params *params, wan *m)
             return DIT_FAIL(DIT_ERR_SHAPE, "%lld patches along %s exceed rope_max_seq_len %lld",
                             (long long)(cells[i] / m->c.patch[i]),
                             (const char *const[AXES]){"time", "the height", "the width"}[i], (long long)m->c.positions);
-    embed_grid_ids(&params->partition, latent, m->ids);
+    embed_grid_ids(params->rt, &params->partition, latent, m->ids);
     embed_rope(params->rt, m->ids, m->n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0,
                m->cosines, m->sines);
     return embed_put_rope(params->rt, m->cosines, m->sines, m->n * m->c.D);

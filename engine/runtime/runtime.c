@@ -223,7 +223,7 @@ void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *
     if (rt->device)
         rt->kernels->copy(rt->pool, &(dit_copy_args){.n0 = 1, .n1 = 1, .n2 = 1, .inner = elements, .src = x, .dst = y});
     else
-        memcpy(y, x, (size_t)elements * sizeof *y);
+        memcpy(y, x, (size_t)dit_runtime_values(rt, elements) * sizeof *y);
 }
 
 void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y)

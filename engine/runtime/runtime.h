@@ -97,7 +97,13 @@ void dit_runtime_reset_account(dit_runtime *rt);
  * without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
 dit_status dit_runtime_upload(dit_runtime *rt, const void *address, int64_t elements);
 dit_status dit_runtime_download(dit_runtime *rt, const void *address, int64_t elements);
-/* y = x, and y = a + b, over few elements, without account or trace. y apart from x. */
+/* How many of `count` values the host must compute: none where memory is only address space, which nobody reads, and
+ * which takes memory once it is written. */
+static inline int64_t dit_runtime_values(const dit_runtime *rt, int64_t count)
+{
+    return rt->ledger.counting_only ? 0 : count;
+}
+/* y = x, and y = a + b, without account or trace; nothing where only counting. y apart from x. */
 void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
 void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
 /* True when messages move without calls of the thread that computes: those of a device, and those that only count. Then

@@ -186,7 +186,7 @@ static void a_rank_makes_its_part_of_the_rotation_of_wan(void **state)
     (void)state;
     read_golden("wan_t2v/rope.safetensors", "freqs_cos", TOKENS * D / 2, reference[0]);
     read_golden("wan_t2v/rope.safetensors", "freqs_sin", TOKENS * D / 2, reference[1]);
-    embed_grid_ids(&part, &latent, ids);
+    embed_grid_ids(&host, &part, &latent, ids);
     embed_rope(&host, ids, HALF, 3, dims, 10000.0, made[0], made[1]);
     for (int i = 0; i < 2; i++)
         for (int at = 0; at < HALF * D; at++)

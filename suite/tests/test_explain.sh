@@ -41,6 +41,19 @@ mkdir "$work/vast"
     grep -q '"code": "E_MEMORY"' "$work/vast/record.json" && grep -q '"family": "PixArt' "$work/vast/record.json"
 report $? "a case that is impossible says so, and the others are described"
 
+# Whatever the size: what is counted are addresses.
+holds_little() { # MODEL PIXELS: less than a GiB
+    python3 - "$ditbench" explain "$1" --gpus 2 --height "$2" --width "$2" >"$work/log" 2>&1 <<'PY'
+import resource, subprocess, sys
+text = subprocess.run(sys.argv[1:], check=True, stdout=subprocess.PIPE, text=True).stdout
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(most, "KiB")
+assert most < 1 << 20 and "pp2" in text, text
+PY
+}
+holds_little flux.1-dev 32768 && holds_little hunyuandit-v1.2 65536 && holds_little cogvideox-5b 65536 && holds_little hunyuanvideo 65536
+report $? "counting at absurd sizes takes no memory for what it counts: $(head -n 1 "$work/log")"
+
 field() { awk -v mesh="$1" -v column="$2" '$1 == mesh { print $column }' "$work/text"; }
 awk -v u="$(field u4 3)" -v r="$(field r4 3)" 'BEGIN { exit !(u > 0 && r / u > 1.999 && r / u < 2.001) }'
 report $? "ring sends N/2 of what Ulysses sends"
