@@ -1,5 +1,6 @@
 #include "suite/run/pairs.h"
 
+#include "base/clock.h"
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "base/rng.h"
@@ -21,7 +22,8 @@ struct suite_pairs {
     char across[ACROSS_BYTES]; /* tags in which the sides' cases differ */
     bool open[SUITE_PAIRS_SIDES];
     uint64_t seed;
-    double busy_limit;
+    double busy_limit, max_time_s;
+    int64_t opened_ns;
 };
 
 static const char *const side_names[] = {"old", "new"};
@@ -118,7 +120,12 @@ dit_status suite_pairs_open(const char *workload, const suite_run_params params[
     if (st == DIT_OK) find_differing_tags(pairs);
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = make_note(pairs, rules, side);
     for (int side = 0; st == DIT_OK && side < SUITE_PAIRS_SIDES; side++) st = begin_side(pairs, side);
-    if (st == DIT_OK) pairs->seed = dit_rng_stream(rules->id), pairs->busy_limit = rules->busy_limit;
+    if (st == DIT_OK) {
+        pairs->seed = dit_rng_stream(rules->id);
+        pairs->busy_limit = rules->busy_limit;
+        pairs->max_time_s = rules->max_time_s;
+        pairs->opened_ns = dit_clock_ns();
+    }
     if (st != DIT_OK) {
         suite_pairs_close(pairs, NULL);
         pairs = NULL;
@@ -171,12 +178,17 @@ dit_status suite_pairs_run(suite_pairs *pairs, int process, const bool *wanted, 
         const suite_run_item *item = &old->schedule.items[i];
         suite_pairs_count *count = &counts[item->case_index];
         if (item->process != process || !wanted[item->case_index]) continue;
-        if (suite_signals_poll(old->signals)) return DIT_OK;
+        if (suite_signals_poll(old->signals) || suite_pairs_is_over(pairs)) return DIT_OK;
         DIT_TRY(run_pair(pairs, i, count->counted));
         if (suite_signals_poll(old->signals)) return DIT_OK;
         is_busy(pairs, i) ? count->busy++ : count->counted++;
     }
     return DIT_OK;
+}
+
+bool suite_pairs_is_over(const suite_pairs *pairs)
+{
+    return pairs->max_time_s > 0 && (double)(dit_clock_ns() - pairs->opened_ns) * 1e-9 > pairs->max_time_s;
 }
 
 dit_status suite_pairs_close(suite_pairs *pairs, const char *reason)

@@ -181,6 +181,16 @@ again() {
 }
 ok "compare says the verdict again, and both sessions verify" again
 
+in_time() { # a pair takes two seconds, three cases have one each
+    local side
+    DITBENCH_HARNESS_TEST=1 DITBENCH_FAKE='{"mean_s": 0.33, "sleep": true}' $ditbench ab tiny.json --old "$fake_engine" --new "$fake_engine" --max-time 0.1s --output timed -q >out 2>err
+    [ $? -eq 5 ] || { cat out err; return 1; }
+    for side in old new; do
+        [ "$(grep -c '"kind":"result"' timed/$side/journal.jsonl)" -eq 1 ] && grep -q '"end_reason":"time_limit"' timed/$side/journal.jsonl || { tail -n 2 timed/$side/journal.jsonl; return 1; }
+    done
+}
+ok "no pair begins when the time is over, also within a round" in_time
+
 ok "a side that is nothing is named" refuses 2 "is no engine, no build folder, and no commit" ab tiny.json --old nosuch --new nosuch
 ok "sides that do not differ are refused" refuses 2 "in what the sides differ" ab tiny.json
 

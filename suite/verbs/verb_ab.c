@@ -162,11 +162,6 @@ static dit_status choose(ab_call *call, int *left)
     return DIT_OK;
 }
 
-static bool is_over(const ab_call *call, int64_t started)
-{
-    return call->max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > call->max_time_s;
-}
-
 static dit_status make_room(ab_call *call)
 {
     const size_t count = (size_t)suite_pairs_case_count(call->pairs);
@@ -181,7 +176,6 @@ static dit_status make_room(ab_call *call)
 /* Runs pairs until every case has a verdict, or pairs or time are used up. */
 static dit_status run_pairs(ab_call *call, const char **reason)
 {
-    const int64_t started = dit_clock_ns();
     const size_t count = (size_t)suite_pairs_case_count(call->pairs);
     int left = 1;
     DIT_TRY(make_room(call));
@@ -191,7 +185,7 @@ static dit_status run_pairs(ab_call *call, const char **reason)
         DIT_TRY(suite_pairs_run(call->pairs, pair, call->wanted, call->counts));
         if (call->signals.received) return *reason = "interrupted", DIT_OK;
         DIT_TRY(choose(call, &left));
-        if (left && is_over(call, started)) *reason = "time_limit", left = 0;
+        if (left && suite_pairs_is_over(call->pairs)) *reason = "time_limit", left = 0;
     }
     return look(call);
 }
@@ -215,7 +209,8 @@ static dit_status compare_builds(ab_call *call)
     DIT_TRY(make_id(id));
     const suite_pairs_rules rules = {.id = id,
                                      .looks = suite_looks_count((int)call->first, (int)call->most),
-                                     .busy_limit = suite_verdict_busy_limit(&call->words)};
+                                     .busy_limit = suite_verdict_busy_limit(&call->words),
+                                     .max_time_s = call->max_time_s};
     DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, &rules, &call->signals, &call->pairs));
     dit_status st = run_pairs(call, &reason);
     dit_status closed = suite_pairs_close(call->pairs, st == DIT_OK ? reason : "interrupted");
