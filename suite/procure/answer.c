@@ -2,6 +2,7 @@
 
 #include "suite/platform/profile.h"
 #include "suite/procure/choice.h"
+#include "suite/procure/procure.h"
 #include "suite/procure/versus.h"
 
 #include <math.h>
@@ -79,6 +80,21 @@ void suite_answer_question(dit_json_writer *w, cJSON *document, const suite_proc
     dit_json_put_bool(w, terms, "per_device", request->terms.per_device);
     dit_json_put_bool(w, terms, "old_prices", request->terms.old_prices);
     dit_json_put_bool(w, terms, "doubtful", request->terms.doubtful);
+}
+
+void suite_procure_plan_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request, bool devices)
+{
+    suite_answer_question(w, document, request);
+    cJSON *machines = dit_json_put_array(w, document, "machines");
+    for (int i = 0; i < request->machine_count; i++) {
+        const suite_procure_machine *machine = &request->machines[i];
+        const int largest = suite_procure_largest(machine);
+        cJSON *one = dit_json_put_object(w, machines, NULL);
+        dit_json_put_string(w, one, "platform", machine->priced.machine.name);
+        cJSON *sizes = devices ? dit_json_put_array(w, one, "devices") : NULL;
+        for (int size = machine->only ? largest : 1; sizes && size <= largest; size *= 2)
+            dit_json_put_int(w, sizes, NULL, size);
+    }
 }
 
 /* What the model's defaults came to: the run of the first case. */

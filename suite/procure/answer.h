@@ -9,6 +9,10 @@
 void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request,
                         const suite_procured *procured);
 
+/* Adds the members of a dry run's document, ditbench.procure-plan/1: the question, and each machine with the numbers of
+ * its devices that would be searched; without them where `devices` is false. */
+void suite_procure_plan_put(dit_json_writer *w, cJSON *document, const suite_procure_request *request, bool devices);
+
 /* Add what answers of several kinds share: the question; how requests arrive; a number with its interval, nothing where
  * there is none; and why something is missing. */
 void suite_answer_arrivals(dit_json_writer *w, cJSON *parent, const suite_arrivals *arrivals);

@@ -88,6 +88,7 @@ says 0 explain explain --model flux.1-schnell --gpus 2
 says 2 error explain --model nothing
 says 2 error search
 says 2 error procure
+says 0 procure-plan procure flux.1-dev --machines 8xl40@4 --dry-run
 says 0 simulate-list simulate --points "$source_dir/results/published/paper_numbers.json" --list
 says 2 error simulate
 says 0 prices prices --date 2026-11-23

@@ -74,6 +74,23 @@ ok "a SIGKILL loses no more than what was running" killed
 
 dry() { XDG_CACHE_HOME=$work/dry "$ditbench" procure "${asked[@]}" --dry-run >"$work/out" && grep -q '^8xb200-sxm on 1, 2, 4, ... to 8 devices' "$work/out" && [ ! -e "$work/dry" ]; }
 ok "a dry run simulates nothing" dry
+dry_json() { # one document of each kind of question
+    local XDG_CACHE_HOME=$work/dry
+    export XDG_CACHE_HOME
+    "$ditbench" procure "${asked[@]}" --dry-run --json >"$work/plan.json" &&
+        "$ditbench" procure "$model" --machines 8xl40@4 --mix shop --dry-run --json >"$work/plan-mix.json" &&
+        "$ditbench" procure --accept latest --machines 8xl40 --dry-run --json >"$work/plan-accept.json" || return 1
+    python3 - "$work" <<'PY' && [ ! -e "$work/dry" ]
+import json, sys
+plan, mix, accept = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("plan", "plan-mix", "plan-accept"))
+assert all(d["schema"] == "ditbench.procure-plan/1" for d in (plan, mix, accept))
+assert {"platform": "8xb200-sxm", "devices": [1, 2, 4, 8]} in plan["machines"], plan["machines"]
+assert mix["machines"] == [{"platform": "8xl40", "devices": [4]}] and mix["traffic"] == "shop", mix
+assert accept["machines"] == [{"platform": "8xl40"}] and accept["session"] == "latest", accept
+PY
+}
+ok "with --json in one document: machines and the numbers of their devices" dry_json
+ok "a dry run reads the file of the mix, too" exits 2 "$ditbench" procure "$model" --mix nothing --dry-run
 
 # ---- offline: replicas share the requests ------------------------------------------------------------------------------
 ok "offline requests are shared by replicas" procure offline --scenario offline
@@ -255,6 +272,9 @@ for name in ("mixed", "shop"):
 schema = json.load(open(sys.argv[1] + "/results/schema/accept.schema.json"))
 for name in ("slower", "cores", "own"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
+schema = json.load(open(sys.argv[1] + "/results/schema/procure_plan.schema.json"))
+for name in ("plan", "plan-mix", "plan-accept"):
+    jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}.json")), schema)
 schema = json.load(open(sys.argv[1] + "/workloads/schema/traffic.schema.json"))
 for name in ("shop", "bursts"):
     jsonschema.validate(json.load(open(f"{sys.argv[1]}/workloads/traffic/{name}.json")), schema)

@@ -242,9 +242,8 @@ static void tell(void *context, int machine, int count, const char *name)
 }
 
 /* What would be searched. */
-static void print_plan(const procure_call *call)
+static void print_searches(const suite_procure_request *request)
 {
-    const suite_procure_request *request = &call->request;
     for (int i = 0; i < request->machine_count; i++) {
         const suite_procure_machine *machine = &request->machines[i];
         printf("%s on %s%d devices%s%s\n", machine->priced.machine.name, machine->only ? "" : "1, 2, 4, ... to ",
@@ -253,6 +252,21 @@ static void print_plan(const procure_call *call)
     }
     printf("nothing was simulated; `ditbench search MODEL --platform NAME --dry-run` shows bounds of a machine's "
            "meshes\n");
+}
+
+static dit_status answer_plan(const procure_call *call)
+{
+    dit_json_writer w = {0};
+    if (!call->cli.json && call->accept)
+        printf("%s would be held against %s\n", call->accept, call->list->priced.machine.name);
+    else if (!call->cli.json)
+        print_searches(&call->request);
+    if (!call->cli.json) return DIT_OK;
+    cJSON *document = dit_json_new_object(&w);
+    suite_procure_plan_put(&w, document, &call->request, !call->accept);
+    dit_json_put_string(&w, document, "session", call->accept);
+    if (call->mix) dit_json_put_string(&w, document, "traffic", call->traffic.name);
+    return suite_cli_finish_json(&w, "procure-plan", document);
 }
 
 static dit_status accept_session(procure_call *call)
@@ -280,11 +294,11 @@ static dit_status ask(procure_call *call)
     request->power = &call->power;
     request->forecaster = &call->forecaster;
     request->told = tell, request->context = call;
+    if (call->mix) request->base = NULL;
+    if (call->mix) DIT_TRY(suite_traffic_load(call->mix, &call->traffic));
     if (call->cli.dry_run) return DIT_OK;
     if (call->accept) return accept_session(call);
     if (!call->mix) return suite_procure(request, &call->answer);
-    request->base = NULL;
-    DIT_TRY(suite_traffic_load(call->mix, &call->traffic));
     call->answer.licensed = true; /* a mix gives no verdicts */
     return suite_mix_run(request, &call->traffic, &call->mixed);
 }
@@ -364,8 +378,7 @@ static dit_status answer(procure_call *call)
     cJSON *document;
     if (call->cli.dry_run) {
         call->answer.licensed = true; /* nobody is ranked */
-        print_plan(call);
-        return DIT_OK;
+        return answer_plan(call);
     }
     if (call->accept) return answer_accepted(call);
     if (call->mix) return answer_mix(call);
