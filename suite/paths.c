@@ -54,11 +54,12 @@ dit_status suite_path_remove(const char *path)
 bool suite_path_program(const char *name, char out[SUITE_PATH])
 {
     const char *path = getenv("PATH");
-    char *folders = strdup(path ? path : ""), *rest = folders, *folder;
+    char *folders = path ? strdup(path) : NULL, *rest = folders, *folder;
     bool found = false;
-    while (folders && !found && (folder = strtok_r(rest, ":", &rest))) {
-        int length = snprintf(out, SUITE_PATH, "%s/%s", folder, name);
-        found = length < SUITE_PATH && access(out, X_OK) == 0;
+    while (!found && (folder = strsep(&rest, ":"))) {
+        struct stat facts;
+        int length = snprintf(out, SUITE_PATH, "%s/%s", *folder ? folder : ".", name);
+        found = length < SUITE_PATH && access(out, X_OK) == 0 && stat(out, &facts) == 0 && S_ISREG(facts.st_mode);
     }
     free(folders);
     if (!found) out[0] = '\0';

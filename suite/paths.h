@@ -16,7 +16,8 @@ dit_status suite_path_make(const char *folder);
  * DIT_ERR_IO. */
 dit_status suite_path_remove(const char *path);
 
-/* Finds a program in $PATH, as a shell does. Returns false, with out "" and no error, when no folder has it. */
+/* Finds a program in $PATH, as a shell does: an executable file; an empty entry is the current folder. Returns false,
+ * with out "" and no error, when no folder has it. */
 bool suite_path_program(const char *name, char out[SUITE_PATH]);
 
 /* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside

@@ -160,6 +160,7 @@ static void paths_are_made_and_removed(void **state)
 static void a_program_is_found_in_the_path(void **state)
 {
     char folder[TEST_FOLDER], file[TEST_FOLDER + 16], found[SUITE_PATH], search[3 * SUITE_PATH], kept[SUITE_PATH];
+    char here[SUITE_PATH];
     char long_folder[SUITE_PATH + 2];
     (void)state;
     snprintf(kept, sizeof kept, "%s", getenv("PATH"));
@@ -180,6 +181,16 @@ static void a_program_is_found_in_the_path(void **state)
     assert_string_equal(found, file);
     assert_false(suite_path_program("smprun", found));
     assert_string_equal(found, "");
+    assert_int_equal(setenv("PATH", "/tmp", 1), 0); /* where a folder has that name */
+    assert_false(suite_path_program(strrchr(folder, '/') + 1, found));
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(setenv("PATH", "/nonexistent::/nowhere", 1), 0);
+    assert_true(suite_path_program("smpirun", found));
+    assert_string_equal(found, "./smpirun");
+    assert_int_equal(unsetenv("PATH"), 0);
+    assert_false(suite_path_program("smpirun", found));
+    assert_int_equal(chdir(here), 0);
     assert_int_equal(dit_error_last()->status, DIT_OK);
     assert_int_equal(setenv("PATH", kept, 1), 0);
     assert_ok(suite_path_remove(folder));
