@@ -43,13 +43,32 @@ static void write_model(const report_case *kase, char out[96])
     out[used] = '\0';
 }
 
+/* The case comes from a session, which may be anybody's. */
+static dit_status read_run(const dit_json *document, suite_search_request *out)
+{
+    const cJSON *run = dit_json_member(document->root, "run");
+    const cJSON *text = dit_json_member(dit_json_member(document->root, "model"), "text");
+    const struct {
+        const char *key;
+        int64_t most, *to;
+    } numbers[] = {{"width_px", 1 << 20, &out->width_px},
+                   {"height_px", 1 << 20, &out->height_px},
+                   {"num_frames", 1 << 20, &out->num_frames},
+                   {"num_inference_steps", 10000, &out->steps},
+                   {"num_images", 4096, &out->num_images}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        *numbers[i].to = 0;
+        DIT_TRY(dit_json_optional_int(document, run, "/run", numbers[i].key, 1, numbers[i].most, numbers[i].to));
+    }
+    out->text_tokens = 0;
+    return dit_json_optional_int(document, text, "/model/text", "tokens", 0, 1 << 20, &out->text_tokens);
+}
+
 /* Fills the question of one case from its document. */
 static dit_status ask(const suite_procure_request *request, const dit_json *document, const char *model,
                       dit_parallel *mesh, suite_search_request *out)
 {
     const cJSON *measure = dit_json_member(document->root, "measure");
-    const cJSON *run = dit_json_member(document->root, "run");
-    const cJSON *text = dit_json_member(dit_json_member(document->root, "model"), "text");
     DIT_TRY(dit_parallel_from_json(document, dit_json_member(document->root, "parallel"), "/parallel", mesh));
     *out = request->search;
     out->model = model;
@@ -59,13 +78,7 @@ static dit_status ask(const suite_procure_request *request, const dit_json *docu
     out->devices = 0;
     out->mesh = mesh;
     out->approximate = true; /* what was measured is asked, exact or not */
-    out->width_px = (int64_t)dit_json_number_or(run, "width_px", 0);
-    out->height_px = (int64_t)dit_json_number_or(run, "height_px", 0);
-    out->num_frames = (int64_t)dit_json_number_or(run, "num_frames", 0);
-    out->steps = (int64_t)dit_json_number_or(run, "num_inference_steps", 0);
-    out->num_images = (int64_t)dit_json_number_or(run, "num_images", 0);
-    out->text_tokens = (int64_t)dit_json_number_or(text, "tokens", 0);
-    return DIT_OK;
+    return read_run(document, out);
 }
 
 static dit_status forecast(const suite_procure_request *request, const dit_parallel *mesh, suite_accepted_case *one)

@@ -186,6 +186,14 @@ own_interval() { # the verdict follows from the two intervals
     [ $? -le 1 ] && holds own 'all((c["verdict"] == "within") == (c["predicted_s"]["lo"] <= c["measured_s"]["value"] <= c["predicted_s"]["hi"]) for c in d["cases"]) and d["cases"][0]["scope"] == "denoise"'
 }
 ok "a verdict follows from the intervals" own_interval
+damaged() { # a case's size that no number of pixels is
+    local code=0
+    rm -rf "$work/damaged" && cp -r "$work/delivered" "$work/damaged" &&
+        sed -i 's/"width_px":[^,}]*/"width_px": 1e300/' "$work"/damaged/cases/*/case.json || return 1
+    "$ditbench" procure --accept "$work/damaged" --machines 8xh100-sxm >"$work/out" 2>&1 || code=$?
+    [ "$code" -ne 0 ] && grep -q 'case.json:[0-9:]* /run/width_px' "$work/out" || { echo "exit $code"; cat "$work/out"; return 1; }
+}
+ok "a damaged case is named, with the place" damaged
 ok "what was promised is named" exits 2 "$ditbench" procure --accept "$work/delivered"
 ok "a session is found, or not" exits 2 "$ditbench" procure --accept "$work/nowhere" --machines 8xh100-sxm
 
