@@ -176,8 +176,9 @@ static void add_legend(const chart_rows *chart, report_canvas *canvas)
 
 static void compose(drawing *d, const report_style *style)
 {
-    char title[200];
-    snprintf(title, sizeof title, "%.150s%s", d->chart->title, d->chart->count > d->count ? ": the first 48" : "");
+    char title[200], cut[32] = "";
+    if (d->chart->count > d->count) snprintf(cut, sizeof cut, ": the first %d", d->count);
+    snprintf(title, sizeof title, "%.150s%s", d->chart->title, cut);
     report_canvas canvas = {.script = &d->drawn.script,
                             .id = d->drawn.id,
                             .style = style,
