@@ -1,7 +1,8 @@
 /* generate: samples and decodes one batch of images or videos, and writes them as PNG.
  *
  * The case is that of denoise. It may name a VAE ("vae", engine/results/decode.h) and what to write: "picture":
- * {"file": "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several
+ * {"file": "image.png", "frames": "animated" | "numbered", "frames_per_s": 8, "pixels": true}, relative to the out
+ * folder; pixels: the file of latents also has the decoded colours, not rounded. Several
  * images become image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode,
  * prints a line on stdout. Latents are always written; without a VAE nothing else is, and the record says so. A VAE
  * that is not implemented is refused before anything is sampled. With rows_degree all ranks share every decode, else
@@ -36,7 +37,8 @@ typedef struct {
     bool decodes;               /* this rank has a VAE                          */
     dit_volume_table predicted; /* what this rank sends to decode all images */
     const char *file;           /* picture.file */
-    bool numbered;
+    bool numbered, wants_pixels;
+    float *pixels; /* [images, 3, frames, height, width] of rank 0, if they are wanted */
     int64_t frames_per_s, decode_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
@@ -72,7 +74,7 @@ static void print_part(void *context, int done, int of)
 
 static dit_status read_picture(generation *g)
 {
-    static const char *const keys[] = {"file", "frames", "frames_per_s", NULL};
+    static const char *const keys[] = {"file", "frames", "frames_per_s", "pixels", NULL};
     const dit_json *doc = g->args->doc;
     const cJSON *picture = NULL;
     const char *frames = "animated";
@@ -84,6 +86,7 @@ static dit_status read_picture(generation *g)
     DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "file", &g->file));
     DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "frames", &frames));
     DIT_TRY(dit_json_optional_int(doc, picture, "/picture", "frames_per_s", 1, 1000, &g->frames_per_s));
+    DIT_TRY(dit_json_optional_bool(doc, picture, "/picture", "pixels", &g->wants_pixels));
     g->numbered = strcmp(frames, "numbered") == 0;
     if (!g->numbered && strcmp(frames, "animated") != 0)
         return dit_json_fail(doc, "/picture/frames", DIT_ERR_JSON_VALUE, "\"%s\" is neither animated nor numbered",
@@ -145,8 +148,8 @@ static dit_status prepare(generation *g)
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
 
-/* Writes latents_final, tokens as denoise writes them, and latents, planes [images, channels, frames, height,
- * width]. */
+/* Writes latents_final, tokens as denoise writes them, latents, planes [images, channels, frames, height, width], and
+ * pixels once there are any. */
 static dit_status write_latents(generation *g)
 {
     const dit_pipeline *p = &g->pipeline;
@@ -157,12 +160,14 @@ static dit_status write_latents(generation *g)
     float *planes = malloc((size_t)elements * sizeof *planes);
     if (!planes) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld latents", (long long)elements);
     dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, p->sampler.full, planes);
+    const dit_decoder *d = &g->decoder;
     const dit_tensor_out tensors[] = {
         {"latents", 5, {images, latent->channels, latent->frames, latent->height, latent->width}, planes},
         {"latents_final", 3, {images, facts->image_tokens, p->sampler.channels}, p->sampler.full},
+        {"pixels", 5, {images, 3, d->frames, d->height, d->width}, g->pixels},
     };
     snprintf(path, sizeof path, "%s/latents.safetensors", g->args->out_folder);
-    dit_status st = dit_safetensors_write(path, tensors, 2);
+    dit_status st = dit_safetensors_write(path, tensors, g->pixels ? 3 : 2);
     free(planes);
     return st;
 }
@@ -219,6 +224,18 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
     return w.status;
 }
 
+/* Keeps the colours of an image, if they are wanted. */
+static dit_status keep_pixels(generation *g, int64_t image)
+{
+    const dit_decoder *d = &g->decoder;
+    size_t floats = (size_t)(3 * d->frames * d->height * d->width), images = (size_t)g->pipeline.rt.facts.num_images;
+    if (!g->wants_pixels) return DIT_OK;
+    if (!g->pixels) g->pixels = malloc(images * floats * sizeof *g->pixels);
+    if (!g->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the colours of %zu images", images);
+    memcpy(g->pixels + (size_t)image * floats, d->image, floats * sizeof *g->pixels);
+    return DIT_OK;
+}
+
 static dit_status decode_all(generation *g)
 {
     dit_decoder *d = &g->decoder;
@@ -239,9 +256,11 @@ static dit_status decode_all(generation *g)
         printf("decode %lld/%lld %.3f s\n", (long long)image + 1, (long long)images, (double)elapsed * 1e-9);
         fflush(stdout);
         if (st == DIT_OK) st = write_picture(g, image, rgb);
+        if (st == DIT_OK) st = keep_pixels(g, image);
     }
     free(rgb);
     DIT_TRY(st);
+    if (g->pixels) DIT_TRY(write_latents(g));
     return dit_volume_check(&p->rt.counters, &g->predicted, dit_comm_rank(dit_comm_world()), 0);
 }
 
@@ -389,6 +408,7 @@ static dit_status generate_run(const dit_program_args *args, bool *skipped)
     dit_measurement_release(&g.measured);
     cJSON_Delete(g.more);
     free(g.case_text);
+    free(g.pixels);
     return st;
 }
 

@@ -499,6 +499,7 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
     picture = dit_json_put_object(&w, document, "picture");
     dit_json_put_string(&w, picture, "file", file);
     if (b->r->frames_per_s) dit_json_put_int(&w, picture, "frames_per_s", b->r->frames_per_s);
+    if (b->r->pixels && !b->r->latents_only) dit_json_put_bool(&w, picture, "pixels", true);
     dit_json_put_string(&w, picture, "frames", b->r->numbered ? "numbered" : "animated");
     return w.status;
 }

@@ -104,6 +104,9 @@ says 0 case generate pixart-alpha-xl-2 --dry-run
 says 2 error generate nothing
 says 0 golden golden "$golden"
 says 0 commands golden "$golden" --dry-run
+"$ditbench" generate "$source_dir/engine/tests/golden/e2e_tiny_shapes" --output tiny.png -q >/dev/null
+says 0 quality quality tiny.png tiny.png
+says 2 error quality nothing nothing
 says 0 kernels kernels --filter norm
 says 0 commands kernels --dry-run
 says 2 kernels kernels --filter nothing

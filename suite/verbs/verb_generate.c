@@ -312,7 +312,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 36 };
+    enum { OWN = 37 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -363,6 +363,8 @@ int suite_verb_generate(int argc, char **argv)
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
         {"frames", 0, SUITE_OPTION_STRING, "HOW", "write a clip as one animated file (default) or as numbered files",
          &call->frames, 0, 0},
+        {"pixels", 0, SUITE_OPTION_FLAG, NULL,
+         "also keep the colours, not rounded: in the file of latents, for quality", &r->pixels, 0, 0},
         {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},
         {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no image", &call->output_type, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "also write a timeline of every rank, for Perfetto: FILE.trace.json",

@@ -34,6 +34,7 @@
     X(calibrate, "fit the cost model's parameters to published or measured times")                                     \
     X(prices, "show price files: how old each quote is, and what a machine costs by them")                             \
     X(generate, "make one image or clip by hand, as PNG")                                                              \
+    X(quality, "compare sets of pictures with a reference")                                                            \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \
     X(collective, "check and time what ranks exchange, by size")                                                       \

@@ -1,0 +1,402 @@
+#include "engine/quality/picture_set.h"
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/safetensors.h"
+#include "engine/files/picture_read.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096, MOST_PICTURES = 1 << 20, MOST_FRAMES = 1 << 14 };
+static const int64_t most_floats = INT64_C(1) << 33;
+
+typedef enum { SOURCE_PIXELS, SOURCE_PNG, SOURCE_FRAMES } source_kind;
+
+/* Where pictures come from. */
+typedef struct {
+    source_kind kind;
+    char stem[DIT_PICTURE_NAME - 16];
+    char path[PATH_BYTES];
+} source;
+
+typedef struct {
+    source *items;
+    int count;
+} source_list;
+
+/* One picture while a set is gathered. */
+typedef struct {
+    char name[DIT_PICTURE_NAME];
+    bool rounded;
+    dit_picture_size size;
+    float *pixels;
+} picture;
+
+typedef struct {
+    picture *items;
+    int count;
+} picture_list;
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* ---- which files ------------------------------------------------------------------------------------------------- */
+
+/* Recognises a source by its name; false for what is none. */
+static bool recognise(const char *path, const char *file, source *out)
+{
+    size_t length = strlen(file);
+    char frame[PATH_BYTES + 16];
+    static const struct {
+        const char *ending;
+        source_kind kind;
+    } kinds[] = {{".safetensors", SOURCE_PIXELS}, {".png", SOURCE_PNG}};
+    if (strlen(path) >= sizeof out->path) return false;
+    snprintf(out->path, sizeof out->path, "%s", path);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t ending = strlen(kinds[i].ending);
+        if (length <= ending || strcmp(file + length - ending, kinds[i].ending) != 0 || is_folder(path)) continue;
+        out->kind = kinds[i].kind;
+        snprintf(out->stem, sizeof out->stem, "%.*s", (int)(length - ending), file);
+        return length - ending < sizeof out->stem;
+    }
+    snprintf(frame, sizeof frame, "%s/frame-0000.png", path);
+    if (!is_folder(path) || !exists(frame)) return false;
+    out->kind = SOURCE_FRAMES;
+    snprintf(out->stem, sizeof out->stem, "%s", file);
+    return length < sizeof out->stem;
+}
+
+static int by_stem(const void *a, const void *b)
+{
+    const source *x = a, *y = b;
+    int order = strcmp(x->stem, y->stem);
+    return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static dit_status add_source(source_list *list, const source *found)
+{
+    if (list->count == MOST_PICTURES) return DIT_FAIL(DIT_ERR_SHAPE, "more than %d files of pictures", MOST_PICTURES);
+    DIT_TRY(dit_list_grow((void **)&list->items, list->count, sizeof *list->items));
+    list->items[list->count++] = *found;
+    return DIT_OK;
+}
+
+static dit_status list_folder(const char *folder, source_list *out)
+{
+    char path[PATH_BYTES];
+    dit_status st = DIT_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s: %s", folder, strerror(errno));
+    for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
+        source found;
+        if (entry->d_name[0] == '.') continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
+        if (recognise(path, entry->d_name, &found)) st = add_source(out, &found);
+    }
+    closedir(dir);
+    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, by_stem);
+    return st;
+}
+
+static dit_status list_sources(const char *path, source_list *out)
+{
+    char trimmed[PATH_BYTES];
+    source found;
+    if (!exists(path)) return DIT_FAIL(DIT_ERR_NOT_FOUND, "there is nothing at %s", path);
+    if (snprintf(trimmed, sizeof trimmed, "%s", path) >= (int)sizeof trimmed)
+        return DIT_FAIL(DIT_ERR_IO, "the path of a set of pictures is too long");
+    for (size_t end = strlen(trimmed); end > 1 && trimmed[end - 1] == '/';) trimmed[--end] = 0;
+    const char *slash = strrchr(trimmed, '/');
+    if (recognise(trimmed, slash ? slash + 1 : trimmed, &found)) return add_source(out, &found);
+    if (is_folder(path)) return list_folder(path, out);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is neither a .png nor a .safetensors file", path),
+                          "give a folder of pictures, or one file");
+}
+
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
+
+static dit_status add_picture(picture_list *list, const char *stem, int64_t number, dit_picture_size size, bool rounded,
+                              float **pixels)
+{
+    int64_t floats = dit_picture_floats(size);
+    if (list->count == MOST_PICTURES || floats * (list->count + 1) > most_floats)
+        return DIT_FAIL(DIT_ERR_SHAPE, "more than %d pictures, or %lld values, are more than are read", MOST_PICTURES,
+                        (long long)most_floats);
+    DIT_TRY(dit_list_grow((void **)&list->items, list->count, sizeof *list->items));
+    picture *added = &list->items[list->count];
+    *added = (picture){.size = size, .rounded = rounded, .pixels = malloc((size_t)floats * sizeof(float))};
+    if (!added->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+    if (number < 0)
+        snprintf(added->name, sizeof added->name, "%s", stem);
+    else
+        snprintf(added->name, sizeof added->name, "%s-%lld", stem, (long long)number);
+    list->count++;
+    *pixels = added->pixels;
+    return DIT_OK;
+}
+
+/* Copies levels [height, width, 3] to frame `frame` of the planes. */
+static void place_levels(const uint8_t *rgb, dit_picture_size size, int64_t frame, float *pixels)
+{
+    int64_t plane = size.height * size.width;
+    for (int64_t c = 0; c < DIT_RGB; c++)
+        for (int64_t i = 0; i < plane; i++)
+            pixels[(c * size.frames + frame) * plane + i] = (float)rgb[i * DIT_RGB + c] / 255.0f;
+}
+
+static dit_status read_png(const source *from, picture_list *out)
+{
+    dit_picture_size size = {.frames = 1};
+    uint8_t *rgb;
+    float *pixels;
+    DIT_TRY(dit_picture_read(from->path, &size.height, &size.width, &rgb));
+    dit_status st = add_picture(out, from->stem, -1, size, true, &pixels);
+    if (st == DIT_OK) place_levels(rgb, size, 0, pixels);
+    free(rgb);
+    return st;
+}
+
+/* Names frame `frame`; false when there is none. */
+static bool frame_path(const source *from, int64_t frame, char out[PATH_BYTES + 32])
+{
+    snprintf(out, PATH_BYTES + 32, "%s/frame-%04lld.png", from->path, (long long)frame);
+    return exists(out);
+}
+
+static dit_status read_frames(const source *from, picture_list *out)
+{
+    char path[PATH_BYTES + 32];
+    dit_picture_size size = {0};
+    float *pixels = NULL;
+    while (size.frames < MOST_FRAMES && frame_path(from, size.frames, path)) size.frames++;
+    for (int64_t frame = 0; frame < size.frames; frame++) {
+        int64_t height, width;
+        uint8_t *rgb;
+        frame_path(from, frame, path);
+        DIT_TRY(dit_picture_read(path, &height, &width, &rgb));
+        dit_status st = DIT_OK;
+        if (!pixels) {
+            size.height = height, size.width = width;
+            st = add_picture(out, from->stem, -1, size, true, &pixels);
+        }
+        if (st == DIT_OK && (height != size.height || width != size.width))
+            st = DIT_FAIL(DIT_ERR_SHAPE, "%s has %lld x %lld pixels, but the clip's first frame has %lld x %lld", path,
+                          (long long)width, (long long)height, (long long)size.width, (long long)size.height);
+        if (st == DIT_OK) place_levels(rgb, size, frame, pixels);
+        free(rgb);
+        DIT_TRY(st);
+    }
+    return DIT_OK;
+}
+
+/* Reads colours in [-1, 1]; dit_tensor_read refuses what is not finite. */
+static dit_status read_tensor(const source *from, const dit_tensor_view *view, picture_list *out)
+{
+    int last = view->rank - 1;
+    if (view->rank < 4 || view->rank > 5 || view->elements < 1 || view->shape[1] != DIT_RGB)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s: pixels is not [count, 3, (frames,) height, width]", from->path);
+    dit_picture_size size = {view->rank == 5 ? view->shape[2] : 1, view->shape[last - 1], view->shape[last]};
+    int64_t floats = dit_picture_floats(size);
+    for (int64_t i = 0; i < view->shape[0]; i++) {
+        float *pixels;
+        DIT_TRY(add_picture(out, from->stem, view->shape[0] > 1 ? i : -1, size, false, &pixels));
+        dit_status st = dit_tensor_read(view, i * floats, floats, pixels);
+        if (st != DIT_OK) return dit_error_note(st, "reading %s", from->path);
+        for (int64_t k = 0; k < floats; k++) pixels[k] = fminf(1, fmaxf(0, pixels[k] * 0.5f + 0.5f));
+    }
+    return DIT_OK;
+}
+
+/* A file of latents alone has no pixels: it stands beside its picture. */
+static dit_status read_colours(const source *from, bool only, picture_list *out)
+{
+    dit_safetensors *file;
+    dit_tensor_view view;
+    DIT_TRY(dit_safetensors_open(from->path, &file));
+    dit_status st = DIT_OK;
+    if (dit_safetensors_find(file, "pixels", &view))
+        st = read_tensor(from, &view, out);
+    else if (only)
+        st = dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s has no tensor called pixels", from->path),
+                            "ditbench generate --pixels writes it");
+    dit_safetensors_close(file);
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const picture *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->rounded > y->rounded) - (x->rounded < y->rounded);
+}
+
+static dit_status read_sources(const source_list *sources, picture_list *out)
+{
+    for (int i = 0; i < sources->count; i++) {
+        const source *from = &sources->items[i];
+        dit_status st = from->kind == SOURCE_PNG      ? read_png(from, out)
+                        : from->kind == SOURCE_FRAMES ? read_frames(from, out)
+                                                      : read_colours(from, sources->count == 1, out);
+        DIT_TRY(st);
+    }
+    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, by_name);
+    return DIT_OK;
+}
+
+/* ---- the set ----------------------------------------------------------------------------------------------------- */
+
+/* Drops pictures of 8 bits whose name has colours. */
+static dit_status drop_doubles(picture_list *list)
+{
+    int kept = 0;
+    for (int i = 0; i < list->count; i++) {
+        picture *last = kept ? &list->items[kept - 1] : NULL, *next = &list->items[i];
+        if (!last || strcmp(last->name, next->name) != 0) {
+            picture moved = *next;
+            next->pixels = NULL;
+            list->items[kept++] = moved;
+            continue;
+        }
+        if (last->rounded || !next->rounded) return DIT_FAIL(DIT_ERR_SHAPE, "two pictures are called %s", next->name);
+        free(next->pixels);
+        next->pixels = NULL;
+    }
+    list->count = kept;
+    return DIT_OK;
+}
+
+static bool same_size(dit_picture_size a, dit_picture_size b)
+{
+    return a.frames == b.frames && a.height == b.height && a.width == b.width;
+}
+
+static dit_status check_sizes(const picture_list *list, const char *path)
+{
+    if (list->count == 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there are no pictures at %s", path),
+                              "pictures are .png files, folders of frame-0000.png, or .safetensors files with pixels");
+    for (int i = 1; i < list->count; i++) {
+        dit_picture_size a = list->items[0].size, b = list->items[i].size;
+        if (same_size(a, b)) continue;
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_SHAPE, "%s: %s has %lld frames of %lld x %lld pixels, but %s has %lld of %lld x %lld",
+                     path, list->items[0].name, (long long)a.frames, (long long)a.width, (long long)a.height,
+                     list->items[i].name, (long long)b.frames, (long long)b.width, (long long)b.height),
+            "a set has pictures of one size");
+    }
+    return DIT_OK;
+}
+
+/* Returns how much of a name says which prompt it is of: all but an ending -0, -1, ... */
+static size_t prompt_length(const char *name, bool prompt_each)
+{
+    size_t length = strlen(name), at = length;
+    while (at > 0 && isdigit((unsigned char)name[at - 1])) at--;
+    return prompt_each || at == length || at < 2 || name[at - 1] != '-' ? length : at - 1;
+}
+
+/* Numbers prompts in order of name. Names that begin alike are neighbours, but pictures of one prompt need not be:
+ * "a-1" "a-1x" "a-2". */
+static void number_prompts(dit_picture_set *set, bool prompt_each)
+{
+    for (int i = 0; i < set->count; i++) {
+        const char *name = set->labels[i].name;
+        size_t length = prompt_length(name, prompt_each);
+        int found = -1;
+        for (int k = i - 1; k >= 0 && found < 0 && strncmp(set->labels[k].name, name, length) == 0; k--)
+            if (prompt_length(set->labels[k].name, prompt_each) == length) found = set->labels[k].prompt;
+        set->labels[i].prompt = found >= 0 ? found : set->prompts++;
+    }
+}
+
+static void find_digest(dit_picture_set *set)
+{
+    char hashes[2 * DIT_HASH_HEX + 96] = "", pixels[DIT_HASH_HEX], labels[DIT_HASH_HEX];
+    dit_hash(set->pixels, (size_t)(set->count * dit_picture_floats(set->size)) * sizeof *set->pixels, pixels);
+    dit_hash(set->labels, (size_t)set->count * sizeof *set->labels, labels);
+    int used = snprintf(hashes, sizeof hashes, "%d %lld %lld %lld %s %s", set->count, (long long)set->size.frames,
+                        (long long)set->size.height, (long long)set->size.width, labels, pixels);
+    dit_hash(hashes, (size_t)used, labels);
+    snprintf(set->digest, sizeof set->digest, "xxh3:%s", labels);
+}
+
+static dit_status fill_set(const picture_list *list, bool prompt_each, dit_picture_set *out)
+{
+    int64_t floats = dit_picture_floats(list->items[0].size);
+    *out = (dit_picture_set){.size = list->items[0].size, .count = list->count};
+    out->labels = calloc((size_t)list->count, sizeof *out->labels);
+    out->pixels = malloc((size_t)(list->count * floats) * sizeof *out->pixels);
+    if (!out->labels || !out->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d pictures", list->count);
+    for (int i = 0; i < list->count; i++) {
+        snprintf(out->labels[i].name, sizeof out->labels[i].name, "%s", list->items[i].name);
+        memcpy(out->pixels + i * floats, list->items[i].pixels, (size_t)floats * sizeof *out->pixels);
+        out->rounded |= list->items[i].rounded;
+    }
+    number_prompts(out, prompt_each);
+    find_digest(out);
+    return DIT_OK;
+}
+
+dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out)
+{
+    source_list sources = {0};
+    picture_list pictures = {0};
+    *out = (dit_picture_set){0};
+    dit_status st = list_sources(path, &sources);
+    if (st == DIT_OK) st = read_sources(&sources, &pictures);
+    int read = pictures.count;
+    if (st == DIT_OK) st = drop_doubles(&pictures);
+    if (st == DIT_OK) st = check_sizes(&pictures, path);
+    if (st == DIT_OK) st = fill_set(&pictures, prompt_each, out);
+    for (int i = 0; i < read; i++) free(pictures.items[i].pixels); /* what was moved is NULL at its old place */
+    free(pictures.items);
+    free(sources.items);
+    if (st != DIT_OK) dit_picture_set_release(out);
+    return st;
+}
+
+void dit_picture_set_release(dit_picture_set *set)
+{
+    free(set->labels);
+    free(set->pixels);
+    *set = (dit_picture_set){0};
+}
+
+const float *dit_picture_set_at(const dit_picture_set *set, int index)
+{
+    return set->pixels + index * dit_picture_floats(set->size);
+}
+
+dit_status dit_picture_set_pairs(const dit_picture_set *a, const dit_picture_set *b)
+{
+    int least = a->count < b->count ? a->count : b->count;
+    if (!same_size(a->size, b->size))
+        return DIT_FAIL(DIT_ERR_SHAPE,
+                        "pictures of %lld frames of %lld x %lld and of %lld of %lld x %lld pixels are no pairs",
+                        (long long)a->size.frames, (long long)a->size.width, (long long)a->size.height,
+                        (long long)b->size.frames, (long long)b->size.width, (long long)b->size.height);
+    for (int i = 0; i < least; i++)
+        if (strcmp(a->labels[i].name, b->labels[i].name) != 0)
+            return DIT_FAIL(DIT_ERR_SHAPE, "%s has no partner: the other set has %s in its place", a->labels[i].name,
+                            b->labels[i].name);
+    if (a->count == b->count) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "%d and %d pictures are no pairs: %s has no partner", a->count, b->count,
+                    (a->count > least ? a : b)->labels[least].name);
+}

@@ -1,0 +1,169 @@
+/* Sets of pictures: what is read from a folder, under which names and prompts, and that hostile files end in an error. */
+#include "base/safetensors.h"
+#include "engine/files/picture.h"
+#include "engine/files/picture_read.h"
+#include "engine/quality/picture_set.h"
+
+#include "base/tests/test.h"
+
+#include <png.h>
+#include <sys/stat.h>
+
+enum { EDGE = 12, LEVELS = EDGE * EDGE * 3 };
+
+static char folder[TEST_FOLDER];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return test_folder_make(folder);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return test_folder_remove(folder);
+}
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_png(const char *name, uint8_t level)
+{
+    uint8_t rgb[LEVELS];
+    for (int i = 0; i < LEVELS; i++) rgb[i] = (uint8_t)(level + i);
+    const dit_picture picture = {.width = EDGE, .height = EDGE, .frames = 1, .rgb = rgb};
+    assert_ok(dit_picture_write(path_of(name), &picture));
+}
+
+static void write_colours(const char *name, int64_t count, float first)
+{
+    float values[2 * LEVELS];
+    for (int i = 0; i < 2 * LEVELS; i++) values[i] = first;
+    const dit_tensor_out tensor = {"pixels", 4, {count, 3, EDGE, EDGE}, values};
+    assert_ok(dit_safetensors_write(path_of(name), &tensor, 1));
+}
+
+static void names_say_prompts_and_colours_come_first(void **state)
+{
+    (void)state;
+    dit_picture_set set;
+    static const struct {
+        const char *name;
+        int prompt;
+    } want[] = {{"a", 0},   {"b-0", 1}, {"b-1", 1}, {"b-10", 1}, {"b-1x", 2},
+                {"b-2", 1}, {"-7", -1}, {"c-0", 3}, {"c-1", 3}};
+    for (size_t i = 0; i < 6; i++) {
+        char file[32];
+        snprintf(file, sizeof file, "%s.png", want[i].name);
+        write_png(file, (uint8_t)i);
+    }
+    write_colours("c.safetensors", 2, 3.0f); /* two pictures, outside of the range */
+    write_png("c-0.png", 9);
+    assert_ok(dit_file_write(path_of("notes.txt"), &(dit_file_piece){"x", 1}, 1));
+    assert_ok(dit_picture_set_read(folder, false, &set));
+    assert_int_equal(set.count, 8);
+    assert_int_equal(set.prompts, 4);
+    assert_true(set.rounded);
+    for (size_t i = 0, k = 0; i < sizeof want / sizeof *want; i++) {
+        if (want[i].prompt < 0) continue;
+        assert_string_equal(set.labels[k].name, want[i].name);
+        assert_int_equal(set.labels[k].prompt, want[i].prompt);
+        k++;
+    }
+    assert_near(dit_picture_set_at(&set, 0)[1], 3 / 255.0, 1e-7); /* red of the second pixel: level 0 + 3 */
+    assert_near(dit_picture_set_at(&set, 6)[0], 1, 0);            /* c-0 has its colours, not its PNG's   */
+    dit_picture_set_release(&set);
+    assert_ok(dit_picture_set_read(folder, true, &set));
+    assert_int_equal(set.prompts, 8);
+    dit_picture_set_release(&set);
+}
+
+/* Whatever is cut off or changed in a file, it is a picture or an error. */
+static void damaged_files_end_in_an_error(void **state)
+{
+    (void)state;
+    char *bytes;
+    size_t length;
+    int64_t height, width;
+    uint8_t *rgb;
+    write_png("whole.png", 7);
+    assert_ok(dit_file_read(path_of("whole.png"), 1 << 20, &bytes, &length));
+    for (size_t cut = 0; cut < length; cut++) {
+        assert_ok(dit_file_write(path_of("cut.png"), &(dit_file_piece){bytes, cut}, 1));
+        dit_status st = dit_picture_read(path_of("cut.png"), &height, &width, &rgb);
+        if (cut < length - 24) assert_int_equal(st, DIT_ERR_SHAPE); /* pixels are missing */
+        if (st == DIT_OK) free(rgb);
+    }
+    for (size_t at = 0; at < length; at++) {
+        bytes[at] ^= 0x55;
+        assert_ok(dit_file_write(path_of("cut.png"), &(dit_file_piece){bytes, length}, 1));
+        if (dit_picture_read(path_of("cut.png"), &height, &width, &rgb) == DIT_OK) free(rgb);
+        bytes[at] ^= 0x55;
+    }
+    free(bytes);
+}
+
+static void pictures_that_would_mislead_are_refused(void **state)
+{
+    (void)state;
+    uint8_t rgba[4 * 4 * 4] = {0}, *rgb;
+    int64_t height, width;
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = 4, .height = 4, .format = PNG_FORMAT_RGBA};
+    assert_true(png_image_write_to_file(&image, path_of("clear.png"), 0, rgba, 0, NULL));
+    assert_fails(dit_picture_read(path_of("clear.png"), &height, &width, &rgb), DIT_ERR_UNSUPPORTED, "transparent");
+    assert_fails(dit_picture_read(path_of("nothing.png"), &height, &width, &rgb), DIT_ERR_IO, "nothing.png");
+}
+
+static void tensors_that_are_no_pictures_are_refused(void **state)
+{
+    (void)state;
+    float values[64] = {0};
+    dit_picture_set set;
+    static const struct {
+        int rank;
+        int64_t shape[5];
+    } wrong[] = {{3, {3, 4, 4}}, {4, {1, 4, 4, 4}}, {4, {0, 3, 4, 4}}, {5, {1, 4, 1, 4, 4}}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        dit_tensor_out tensor = {.name = "pixels", .rank = wrong[i].rank, .data = values};
+        memcpy(tensor.shape, wrong[i].shape, sizeof wrong[i].shape);
+        assert_ok(dit_safetensors_write(path_of("wrong.safetensors"), &tensor, 1));
+        assert_fails(dit_picture_set_read(path_of("wrong.safetensors"), false, &set), DIT_ERR_SHAPE,
+                     "is not [count, 3");
+    }
+    values[40] = NAN;
+    const dit_tensor_out tensor = {"pixels", 4, {1, 3, 4, 4}, values};
+    assert_ok(dit_safetensors_write(path_of("wrong.safetensors"), &tensor, 1));
+    assert_fails(dit_picture_set_read(path_of("wrong.safetensors"), false, &set), DIT_ERR_NONFINITE, "pixels");
+}
+
+static void two_pictures_of_one_name_are_refused(void **state)
+{
+    (void)state;
+    char inside[TEST_FOLDER + 16];
+    dit_picture_set set;
+    snprintf(inside, sizeof inside, "%s/twice", folder);
+    assert_int_equal(mkdir(inside, 0777), 0);
+    write_colours("twice/a.safetensors", 2, 0);
+    write_colours("twice/a-1.safetensors", 1, 0);
+    assert_fails(dit_picture_set_read(inside, false, &set), DIT_ERR_SHAPE, "two pictures are called a-1");
+    assert_null(set.pixels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_say_prompts_and_colours_come_first, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(damaged_files_end_in_an_error, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(pictures_that_would_mislead_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(tensors_that_are_no_pictures_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(two_pictures_of_one_name_are_refused, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("picture sets", tests, NULL, NULL);
+}
