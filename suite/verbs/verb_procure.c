@@ -367,6 +367,7 @@ static dit_status answer_accepted(procure_call *call)
 static int code_of(const procure_call *call)
 {
     const suite_accepted *accepted = &call->accepted;
+    if (call->cli.dry_run) return DIT_EXIT_OK; /* nobody is judged */
     if (!call->answer.licensed) return DIT_EXIT_UNDECIDED;
     if (accepted->verdicts[SUITE_ACCEPT_SLOWER]) return DIT_EXIT_GATE;
     return call->accept && accepted->verdicts[SUITE_ACCEPT_UNKNOWN] == accepted->count ? DIT_EXIT_UNDECIDED
@@ -376,10 +377,7 @@ static int code_of(const procure_call *call)
 static dit_status answer(procure_call *call)
 {
     cJSON *document;
-    if (call->cli.dry_run) {
-        call->answer.licensed = true; /* nobody is ranked */
-        return answer_plan(call);
-    }
+    if (call->cli.dry_run) return answer_plan(call);
     if (call->accept) return answer_accepted(call);
     if (call->mix) return answer_mix(call);
     DIT_TRY(document_of(call, &document));
