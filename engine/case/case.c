@@ -8,6 +8,7 @@
 #include "engine/files/config.h"
 #include "engine/case/platform.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,9 +88,31 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
+/* Reads the captions and checks each against the grammar, so that a mistake is told with its place. */
+static dit_status read_captions(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    const cJSON *list = NULL, *item;
+    dit_caption parsed;
+    char at[64];
+    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
+    DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &list));
+    cJSON_ArrayForEach(item, list)
+    {
+        snprintf(at, sizeof at, "/conditions/captions/%lld", (long long)out->caption_count);
+        if (!cJSON_IsString(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a caption is a text");
+        if (out->caption_count == DIT_CASE_MAX_CAPTIONS)
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d captions", DIT_CASE_MAX_CAPTIONS);
+        DIT_TRY(dit_caption_parse(item->valuestring, &parsed));
+        out->captions[out->caption_count++] = item->valuestring;
+    }
+    out->text_tokens = DIT_CAPTION_SLOTS;
+    if (out->caption_count) return DIT_OK;
+    return dit_json_fail(doc, "/conditions/captions", DIT_ERR_JSON_MISSING, "at least one caption is expected");
+}
+
 static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"kind", "path", NULL};
+    static const char *const keys[] = {"kind", "path", "captions", NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));
@@ -97,9 +120,10 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_only_keys(doc, conditions, "/conditions", keys));
     DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "kind", &kind));
     if (strcmp(kind, "seeded") == 0) return DIT_OK;
+    if (strcmp(kind, "captions") == 0) return read_captions(doc, conditions, out);
     if (strcmp(kind, "safetensors") != 0)
-        return dit_json_fail(doc, "/conditions/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors",
-                             kind);
+        return dit_json_fail(doc, "/conditions/kind", DIT_ERR_JSON_VALUE,
+                             "\"%s\" is neither seeded nor captions nor safetensors", kind);
     return dit_json_require_string(doc, conditions, "/conditions", "path", &out->conditions_path);
 }
 

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "engine/runtime/condition.h"
 
-enum { DIT_CASE_MAX_ITERATIONS = 1000 };
+enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096 };
 
 typedef struct {
     const dit_json *doc;
@@ -17,6 +17,9 @@ typedef struct {
     const char *weights_path;                    /* NULL: seeded with weights_seed                             */
     uint64_t weights_seed;
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
+    const char *text_table;      /* folder that captions are looked up in, instead of the file; or NULL      */
+    const char *captions[DIT_CASE_MAX_CAPTIONS]; /* [caption_count] */
+    int64_t caption_count;
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */

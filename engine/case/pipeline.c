@@ -31,6 +31,7 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
 static dit_status open_conditions(dit_pipeline *p)
 {
     dit_tensor_view view;
+    if (p->kase.text_table) return dit_text_table_open(p->kase.text_table, &p->text_table);
     if (!p->kase.conditions_path) return DIT_OK;
     DIT_TRY(dit_safetensors_open(p->kase.conditions_path, &p->conditions_file));
     if (p->kase.text_tokens == 0 && dit_safetensors_find(p->conditions_file, "prompt_embeds", &view) && view.rank == 3)
@@ -102,6 +103,9 @@ static dit_status create_model(dit_pipeline *p)
 static dit_status make_conditions(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
+    if (p->text_table)
+        return dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, kase->captions,
+                                     kase->caption_count, &kase->run, &p->condition);
     if (!p->conditions_file)
         return dit_condition_seed(&p->rt, &p->partition, p->model->needs, kase->seed, &kase->run, &p->condition);
     return dit_condition_read(&p->rt, &p->partition, p->model->needs, p->conditions_file, DIT_CONDITION_PIPELINE,
@@ -188,6 +192,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     dit_runtime_release(&pipeline->rt);
     dit_safetensors_close(pipeline->weights_file);
     dit_safetensors_close(pipeline->conditions_file);
+    dit_text_table_close(pipeline->text_table);
 }
 
 /* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */

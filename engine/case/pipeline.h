@@ -18,6 +18,7 @@ typedef struct {
     dit_partition partition;
     const dit_model_ops *ops;
     dit_safetensors *weights_file, *conditions_file;
+    dit_text_table *text_table; /* NULL: conditions are no captions */
     dit_weights weights;
     dit_model *model;
     dit_sampler sampler; /* `full` holds the latents after a run */

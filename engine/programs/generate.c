@@ -312,6 +312,18 @@ static dit_status add_origin(cJSON *parent, const char *key, const dit_safetenso
     return w.status;
 }
 
+/* Adds {"kind": "captions", "path", "captions"}. */
+static dit_status add_captions(cJSON *parent, const dit_case *kase)
+{
+    dit_json_writer w = {0};
+    cJSON *origin = dit_json_put_object(&w, parent, "conditioning");
+    dit_json_put_string(&w, origin, "kind", "captions");
+    dit_json_put_string(&w, origin, "path", kase->text_table);
+    cJSON *list = dit_json_put_array(&w, origin, "captions");
+    for (int64_t i = 0; i < kase->caption_count; i++) dit_json_put_string(&w, list, NULL, kase->captions[i]);
+    return w.status;
+}
+
 static dit_status describe(generation *g)
 {
     dit_json_writer w = {0};
@@ -324,7 +336,9 @@ static dit_status describe(generation *g)
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
     if (g->decodes && !g->decoder.weightless)
         DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
-    DIT_TRY(add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
+    DIT_TRY(kase->text_table
+                ? add_captions(g->more, kase)
+                : add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
     dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : "seeded");
     dit_json_put_string(&w, g->more, "family", p->ops->class_name);
     dit_json_put_int(&w, g->more, "steps", kase->steps);

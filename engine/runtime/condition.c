@@ -214,6 +214,77 @@ dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const 
     return DIT_OK;
 }
 
+/* ---- from captions ----------------------------------------------------------------------------------------------- */
+
+/* Captions with what they are looked up in. */
+typedef struct {
+    const dit_text_table *table;
+    const char *const *captions;
+    int64_t count;
+} caption_list;
+
+static dit_status check_table(const caption_list *list, const dit_condition_need *needs, int64_t images)
+{
+    int64_t width = dit_text_table_width(list->table);
+    int64_t text = needs[DIT_CONDITION_TEXT].elements, pooled = needs[DIT_CONDITION_POOLED].elements;
+    if (list->count != 1 && list->count != images)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images", (long long)list->count, (long long)images),
+            "give one caption, or one for each image");
+    if (text != DIT_CAPTION_SLOTS * width || (pooled && pooled != width))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                       "the text table gives %d slots of %lld numbers, but the model takes %lld in all "
+                                       "and %lld pooled",
+                                       DIT_CAPTION_SLOTS, (long long)width, (long long)text, (long long)pooled),
+                              "give the folder that was trained with this model");
+    return DIT_OK;
+}
+
+/* Fills a local row of text and, where there is one, of pooled text. */
+static dit_status look_up_row(dit_runtime *rt, const dit_partition *part, const caption_list *list, int64_t local,
+                              float *text, float *pooled)
+{
+    int64_t images = rt->facts.num_images, row = batch_row(rt, part, local), width = dit_text_table_width(list->table);
+    bool silent = rt->facts.guidance_branches == 2 && row < images;
+    const char *caption = silent ? NULL : list->captions[row % images % list->count];
+    return dit_text_table_look_up(list->table, caption, text + local * DIT_CAPTION_SLOTS * width,
+                                  pooled ? pooled + local * width : NULL);
+}
+
+static dit_status look_up_text(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                               const caption_list *list, dit_condition *out)
+{
+    int64_t text_elements = part->batch * needs[DIT_CONDITION_TEXT].elements;
+    int64_t pooled_elements = part->batch * needs[DIT_CONDITION_POOLED].elements;
+    float *text, *pooled = NULL;
+    DIT_TRY(check_table(list, needs, rt->facts.num_images));
+    DIT_TRY(take(rt, DIT_CONDITION_TEXT, text_elements, &text));
+    if (pooled_elements) DIT_TRY(take(rt, DIT_CONDITION_POOLED, pooled_elements, &pooled));
+    for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++)
+        DIT_TRY(look_up_row(rt, part, list, b, text, pooled));
+    out->at[DIT_CONDITION_TEXT] = text;
+    out->at[DIT_CONDITION_POOLED] = pooled;
+    DIT_TRY(hand_over(rt, DIT_CONDITION_TEXT, text, text_elements));
+    return pooled ? hand_over(rt, DIT_CONDITION_POOLED, pooled, pooled_elements) : DIT_OK;
+}
+
+dit_status dit_condition_look_up(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                                 const dit_text_table *table, const char *const *captions, int64_t count,
+                                 const dit_condition_run *run, dit_condition *out)
+{
+    const caption_list list = {table, captions, count};
+    *out = (dit_condition){0};
+    DIT_TRY(look_up_text(rt, part, needs, &list, out));
+    for (int kind = 0; kind < DIT_CONDITION_COUNT; kind++) {
+        if (needs[kind].elements == 0 || out->at[kind]) continue;
+        if (kinds[kind].source == SOURCE_RUN)
+            DIT_TRY(derive(rt, part, (dit_condition_kind)kind, &needs[kind], run, &out->at[kind]));
+        else if (!needs[kind].optional && kinds[kind].source != SOURCE_NONE)
+            return DIT_FAIL(DIT_ERR_UNSUPPORTED, "this model needs %s, which captions do not give", kinds[kind].name);
+    }
+    return DIT_OK;
+}
+
 /* ---- seeded ------------------------------------------------------------------------------------------------------ */
 
 static void seed_row(dit_runtime *rt, const dit_partition *part, dit_condition_kind kind, uint64_t seed, int64_t row,

@@ -8,6 +8,7 @@
 
 #include "engine/runtime/partition.h"
 #include "base/safetensors.h"
+#include "engine/runtime/text_table.h"
 
 typedef enum {
     DIT_CONDITION_TEXT,         /* [batch, text tokens, dim]                                              */
@@ -59,6 +60,13 @@ typedef enum { DIT_CONDITION_FORWARD, DIT_CONDITION_PIPELINE } dit_condition_nam
 dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
                               const dit_safetensors *file, dit_condition_names names, const dit_latent *latent,
                               dit_latent_layout layout, const dit_condition_run *run, dit_condition *out);
+/* Fills `out` from captions, one for each image of the request (count), or one for all (count 1): text, and pooled text
+ * where the model takes it; the branch without text is told the caption that says nothing. All slots attend. Other kinds
+ * come from `run`. Errors: DIT_ERR_JSON_VALUE for a caption; DIT_ERR_SHAPE when the table does not fit the model;
+ * DIT_ERR_UNSUPPORTED when the model needs more than captions give; DIT_ERR_MEMORY. */
+dit_status dit_condition_look_up(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                                 const dit_text_table *table, const char *const *captions, int64_t count,
+                                 const dit_condition_run *run, dit_condition *out);
 /* Fills `out` with seeded numbers: unit normals by (seed, kind, branch, image), masks of ones, and values that
  * pipelines derive. Rows do not depend on the mesh. */
 dit_status dit_condition_seed(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,

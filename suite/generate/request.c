@@ -11,6 +11,7 @@
 #include "suite/catalogue/vae.h"
 #include "suite/paths.h"
 #include "suite/platform/platform.h"
+#include "suite/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,9 +30,10 @@ typedef struct {
     char name[160];
     cJSON *config, *scheduler, *vae;
     char weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
-    dit_json call;       /* e2e.json, or zero */
-    suite_model model;   /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
-    bool from_catalogue; /* the source itself */
+    char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
+    dit_json call;               /* e2e.json, or zero */
+    suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
+    bool from_catalogue;         /* the source itself */
     dit_buffer notes;
 } request_builder;
 
@@ -109,6 +111,18 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
     DIT_TRY(suite_path(path, "%s/scheduler", folder));
     return take_scheduler(path, &b->scheduler);
+}
+
+/* A model with all that belongs to it in one folder: config.json, weights, scheduler_config.json, and vae/ if it has
+ * one. */
+static dit_status take_bundle(request_builder *b, const char *folder)
+{
+    char path[SUITE_PATH];
+    name_after(b, folder);
+    DIT_TRY(take_part(folder, &b->config, b->weights));
+    DIT_TRY(suite_path(path, "%s/vae", folder));
+    if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
+    return take_scheduler(folder, &b->scheduler);
 }
 
 /* A folder beside the run's own, by the name e2e.json gives. */
@@ -242,8 +256,11 @@ static dit_status take_source(request_builder *b)
     DIT_TRY(absolute(source, folder));
     if (has_file(folder, "model_index.json")) return take_checkpoint(b, folder);
     if (has_file(folder, "e2e.json")) return take_run(b, folder);
+    if (has_file(folder, "config.json") && has_file(folder, "scheduler_config.json")) return take_bundle(b, folder);
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_NOT_FOUND, "%s holds neither model_index.json nor e2e.json", source),
+        DIT_FAIL(DIT_ERR_NOT_FOUND,
+                 "%s holds neither model_index.json nor e2e.json, nor a config.json beside a scheduler_config.json",
+                 source),
         "give the folder of a transformer alone with --transformer, and its scheduler with --scheduler");
 }
 
@@ -267,6 +284,22 @@ static dit_status take_options(request_builder *b)
                      "there is no scheduler: give one with --scheduler, because --transformer does not name one"),
             "add --scheduler FILE, a scheduler_config.json");
     return DIT_OK;
+}
+
+/* Finds the text table that --prompt is looked up in: beside the model, or in the source's own folder. */
+static dit_status find_text_table(request_builder *b)
+{
+    const char *places[] = {b->weights, b->r->source};
+    if (!b->r->prompt_count) return DIT_OK;
+    if (b->inputs[0] && b->r->inputs)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt and --inputs both say what the picture shows"),
+                              "give one of them");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (places[i] && has_file(places[i], "vocabulary.json")) return absolute(places[i], b->text_table);
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "--prompt: there is no text encoder, and %s has no text table", b->name),
+        "give embeddings that an encoder made with --inputs (prompt_embeds, ...); a text table is vocabulary.json and "
+        "text.safetensors beside the model");
 }
 
 /* xDiT's --flow_shift: the shift of flow-matching schedulers, under either of its names. */
@@ -359,7 +392,8 @@ static dit_status count_images(const request_builder *b, int64_t *out)
     static const char *const names[] = {"latents", "prompt_embeds"};
     dit_safetensors *file;
     dit_tensor_view view = {0};
-    *out = b->r->num_images ? b->r->num_images : 1;
+    *out = b->r->num_images ? b->r->num_images : b->r->prompt_count > 1 ? b->r->prompt_count : 1;
+    if (b->text_table[0]) return DIT_OK;
     if (!b->inputs[0] || b->r->num_images) return DIT_OK;
     DIT_TRY(dit_safetensors_open(b->inputs, &file));
     for (size_t i = 0; view.rank == 0 && i < sizeof names / sizeof *names; i++)
@@ -414,7 +448,7 @@ static dit_status add_model(request_builder *b, cJSON *document, int64_t weights
     hand_over(&w, model, "config", &b->config);
     DIT_TRY(add_weights(model, b->weights, weights_seed));
     if (cell_px(b)) dit_json_put_int(&w, model, "vae_spatial", cell_px(b));
-    if (b->inputs[0] || !cJSON_IsNumber(tokens)) return w.status;
+    if (b->inputs[0] || b->text_table[0] || !cJSON_IsNumber(tokens)) return w.status;
     text = dit_json_put_object(&w, model, "text");
     dit_json_put_number(&w, text, "tokens", tokens->valuedouble);
     return w.status;
@@ -439,14 +473,21 @@ static dit_status add_frames(request_builder *b, cJSON *run)
     return w.status;
 }
 
+/* What was asked for; else captions of shapes are of pictures as large as the renders that models of them learn from. */
+static int64_t size_of(const request_builder *b, int64_t asked)
+{
+    enum { RENDERED = 32 };
+    return !asked && b->text_table[0] && !b->call.root ? RENDERED : asked;
+}
+
 static dit_status add_run(request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
     double height, width, steps, scale = b->r->guidance_scale;
     int64_t images;
     cJSON *run = dit_json_put_object(&w, document, "run");
-    DIT_TRY(settle(b, b->r->height, "height", "height_px", "height", &height));
-    DIT_TRY(settle(b, b->r->width, "width", "width_px", "width", &width));
+    DIT_TRY(settle(b, size_of(b, b->r->height), "height", "height_px", "height", &height));
+    DIT_TRY(settle(b, size_of(b, b->r->width), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
     if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));
@@ -467,6 +508,13 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
     cJSON *conditions = dit_json_put_object(&w, document, "conditions");
+    if (b->text_table[0]) {
+        dit_json_put_string(&w, conditions, "kind", "captions");
+        dit_json_put_string(&w, conditions, "path", b->text_table);
+        cJSON *list = dit_json_put_array(&w, conditions, "captions");
+        for (int i = 0; i < b->r->prompt_count; i++) suite_text_put(&w, list, NULL, b->r->prompts[i]);
+        return w.status;
+    }
     dit_json_put_string(&w, conditions, "kind", b->inputs[0] ? "safetensors" : "seeded");
     if (b->inputs[0]) dit_json_put_string(&w, conditions, "path", b->inputs);
     return w.status;
@@ -530,6 +578,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(take_source(b));
     DIT_TRY(take_options(b));
     DIT_TRY(check_vae(b));
+    DIT_TRY(find_text_table(b));
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);

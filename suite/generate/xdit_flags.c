@@ -26,7 +26,6 @@ static const struct {
     foreign_verdict verdict;
     const char *why, *nothing;
 } rows[] = {
-    {"prompt", "TEXT", REFUSED, no_encoder, NULL},
     {"negative_prompt", "TEXT", REFUSED, no_encoder, NULL},
     {"dataset_path", "FILE", REFUSED, no_encoder, NULL},
     {"img_file_path", "FILE", REFUSED, no_image, NULL},

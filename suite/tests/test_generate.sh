@@ -103,6 +103,38 @@ codec_weights() {
 }
 ok "a file of weights for the codec is refused" codec_weights
 
+# Captions instead of embeddings: a model folder with its text table, scheduler and codec.
+said="light; large red striped circle top-left; small blue plain square bottom-right"
+make_bundle() {
+    mkdir -p bundle/vae && cp "$golden"/tiny_shapes/{config.json,diffusion_pytorch_model.safetensors,text.safetensors,vocabulary.json} bundle/ &&
+        cp "$golden"/vae_pixel_shuffle/config.json bundle/vae/ && cp codec/scheduler/scheduler_config.json bundle/
+}
+bundle() { generate bundle --num_inference_steps 6 --guidance_scale 2.5 "$@"; }
+digest_of() { grep -o 'xxh3:[0-9a-f]*' "$1" | head -1; }
+captions() { # the same latents as with the embeddings that PyTorch made of this caption, and other ones with other words
+    make_bundle && bundle --prompt "$said" --output said.png >message && grep -q 'captions$' message &&
+        bundle --inputs "$golden/tiny_shapes/embeds.safetensors" --height 32 --width 32 --output embeds.png &&
+        bundle --prompt "grey; large red plain ring top-left" --output grey.png &&
+        [ "$(digest_of said.json)" = "$(digest_of embeds.json)" ] && [ "$(digest_of said.json)" != "$(digest_of grey.json)" ] &&
+        grep -qF "$said" said.json && "$picture" text said.png ditbench.case | grep -qF "\"captions\":[\"$said\"]"
+}
+ok "a caption gives the latents of its embeddings" captions
+captions_shared() {
+    bundle --prompt "$said" --prompt "grey; large red plain ring top-left" --output both.png &&
+        bundle --prompt "$said" --prompt "grey; large red plain ring top-left" --output shared.png --ulysses_degree 2 &&
+        within 1 "$picture" same both-1.png shared-1.png && within 1 "$picture" same both-0.png said.png
+}
+ok "two captions make a picture each, on one rank and on two" captions_shared
+ok "a wrong word is named with those that may stand there" refuses 2 '"rde" is none of red, orange' bundle --prompt "grey; large rde plain ring top-left"
+ok "a model without a table refuses captions" refuses 2 'has no text table' "$golden/e2e_flux_dev" --prompt "$said"
+ok "captions and embeddings contradict each other" refuses 2 'both say what the picture shows' bundle --prompt "$said" --inputs "$golden/tiny_shapes/embeds.safetensors"
+wrong_table() {
+    cp -r bundle wrong && cp "$golden"/{pixart_sigma/config.json,pixart_sigma/diffusion_pytorch_model.safetensors} wrong/ &&
+        rm -r wrong/vae && refuses 6 'the text table gives 16 slots of 16 numbers' wrong --num_inference_steps 2 --guidance_scale 1 \
+            --height 64 --width 64 --vae "$golden/vae_4ch" --prompt "$said"
+}
+ok "a table of another model is refused with both widths" wrong_table
+
 texts() {
     "$picture" text sd3.png Software | grep -q '^ditbench ' &&
         "$picture" text sd3.png ditbench.case | grep -q '^{"attention":"auto",.*"program":"generate",' &&

@@ -28,7 +28,8 @@ static const char purpose[] =
     "scheduler/), a folder of an end-to-end run exported from diffusers (e2e.json), or a model of `ditbench list\n"
     "models`, also as NAME~VARIANT, with seeded weights unless --weights is given. There is no text encoder:\n"
     "embeddings come from --inputs, by the pipelines' names (prompt_embeds, negative_prompt_embeds,\n"
-    "pooled_prompt_embeds, latents, ...), or are seeded noise. --output FILE.png writes FILE.png, FILE.json (the\n"
+    "pooled_prompt_embeds, latents, ...), from --prompt where the model has a text table, or are seeded noise. "
+    "--output FILE.png writes FILE.png, FILE.json (the\n"
     "record) and FILE.safetensors (the latents); --output FILE.safetensors writes the last two, for models whose\n"
     "VAE is not supported; --output DIR keeps all files there, with the case and the engine's log. All flags of\n"
     "xDiT are understood: a flag that changes nothing is accepted with a note; a flag whose method is not\n"
@@ -53,6 +54,7 @@ typedef struct {
     suite_foreign foreign;
     suite_displaced displaced;
     const char *model, *frames, *output_type;
+    suite_strings prompts;
     int64_t degree[DIT_AXIS_COUNT];
     bool use_cfg_parallel, use_parallel_vae, enable_tiling;
     suite_delivery delivery;
@@ -186,6 +188,8 @@ static dit_status settle_words(generate_call *call)
         return DIT_FAIL(DIT_ERR_USAGE, "SOURCE %s and --model %s: give one", operand, call->model);
     if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
     call->request.source = operand ? operand : call->model;
+    call->request.prompts = call->prompts.items;
+    call->request.prompt_count = call->prompts.count;
     call->request.numbered = call->frames && strcmp(call->frames, "numbered") == 0;
     if (call->frames && !call->request.numbered && strcmp(call->frames, "animated") != 0)
         return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
@@ -251,8 +255,10 @@ static void print_answer(const cJSON *answer)
     const cJSON *decoding = dit_json_member(answer, "decoding_s");
     printf("%d steps in %.3f s", (int)dit_json_int_or(answer, "steps", 0), sampling ? sampling->valuedouble : 0.0);
     if (decoding) printf(", decoded in %.3f s", decoding->valuedouble);
-    printf("; %s\n", strcmp(dit_json_text_or(answer, "conditioning", ""), "seeded") == 0 ? "seeded embeddings"
-                                                                                         : "embeddings from a file");
+    const char *conditioning = dit_json_text_or(answer, "conditioning", "");
+    printf("; %s\n", strcmp(conditioning, "seeded") == 0     ? "seeded embeddings"
+                     : strcmp(conditioning, "captions") == 0 ? "captions"
+                                                             : "embeddings from a file");
 }
 
 /* The engine's error, as if it were ours: it is about what the user gave. */
@@ -312,7 +318,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 37 };
+    enum { OWN = 38 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -326,6 +332,8 @@ int suite_verb_generate(int argc, char **argv)
                          .backend = "cpu"};
     const suite_option own[] = {
         {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
+        {"prompt", 0, SUITE_OPTION_STRINGS, "TEXT",
+         "a caption for a model with a text table; several make a picture each", &call->prompts, 0, 0},
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
          &r->inputs, 0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the folders of the pixel codec: vae_pixel_shuffle (PyTorch's pixel_shuffle), tiny_shapes (a small PixArt over its
-latents, by diffusers) and e2e_tiny_shapes (a whole sampling loop to a picture, with embeddings from a text table).
+latents, by diffusers, with a text table) and e2e_tiny_shapes (a whole sampling loop to a picture, of a caption).
 
     pip install torch==2.15.0 diffusers==0.33.1 safetensors
     engine/tests/golden/codec.py engine/tests/golden
@@ -42,6 +42,12 @@ MODEL = {
     "use_additional_conditions": False,
 }
 
+# The grammar's words in its own order (engine/shapes/caption.h); the table has them the other way round.
+WORDS = ("<pad> <null> <none> black grey light large small red orange yellow green cyan blue purple pink plain striped checked "
+         "circle square triangle ring cross top-left top-right bottom-left bottom-right still left right up down").split()
+CAPTION = "light; large red striped circle top-left; small blue plain square bottom-right"
+SAID = ("light large red striped circle top-left <pad> small blue plain square bottom-right <pad> <pad> <pad> <pad>").split()
+
 
 def save(folder, config=None, **files):
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,12 +83,28 @@ def make_model(out):
     return model
 
 
-def make_run(out, model):
+def make_text(out):
+    """A text table, and what it gives for the caption and for none. Returns both [1, slots, width]."""
+    words, slots = torch.randn(len(WORDS), DIM), torch.randn(SLOTS, DIM)
+    shuffled = WORDS[::-1]
+    said = words[[shuffled.index(word) for word in SAID]] + slots
+    nothing = words[shuffled.index("<null>")] + slots
+    kept = torch.tensor([word != "<pad>" for word in SAID])
+    vocabulary = {"words": shuffled, "slots": SLOTS} | {key: shuffled.index(f"<{key}>") for key in ("pad", "null", "none")}
+    folder = out / "tiny_shapes"
+    save(folder, text={"W": words, "P": slots},
+         embeds={"prompt_embeds": said[None], "negative_prompt_embeds": nothing[None],
+                 "pooled_prompt_embeds": said[kept].mean(0)[None], "negative_pooled_prompt_embeds": nothing.mean(0)[None]})
+    (folder / "vocabulary.json").write_text(json.dumps(vocabulary, indent=1) + "\n")
+    return said[None], nothing[None]
+
+
+def make_run(out, model, said, nothing):
     cells = EDGE // 2
     scheduler = DPMSolverMultistepScheduler.from_config(SCHEDULER)
     scheduler.set_timesteps(STEPS)
-    inputs = {"latents": torch.randn(1, 12, cells, cells) * 0.2, "prompt_embeds": torch.randn(1, SLOTS, DIM),
-              "negative_prompt_embeds": torch.randn(1, SLOTS, DIM)}
+    inputs = {"latents": torch.randn(1, 12, cells, cells) * 0.2, "prompt_embeds": said,
+              "negative_prompt_embeds": nothing}
     text = torch.cat([inputs["negative_prompt_embeds"], inputs["prompt_embeds"]])
     latents, output = inputs["latents"], {}
     for i, t in enumerate(scheduler.timesteps):
@@ -99,7 +121,7 @@ def make_run(out, model):
     save(folder, inputs=inputs, output=output)
     run = {"pipeline": "PixArtSigmaPipeline", "transformer": "tiny_shapes", "vae": "vae_pixel_shuffle",
            "scheduler": SCHEDULER, "num_inference_steps": STEPS, "guidance_scale": GUIDANCE, "height": EDGE, "width": EDGE,
-           "batch_order": "[negative, positive]"}
+           "batch_order": "[negative, positive]", "caption": CAPTION}
     (folder / "e2e.json").write_text(json.dumps(run, indent=1) + "\n")
     print(f"latents up to {latents.abs().max():.2f}, pixels {image.min():.2f} to {image.max():.2f}")
 
@@ -109,7 +131,8 @@ def main():
     torch.manual_seed(1)
     with torch.no_grad():
         make_codec(out)
-        make_run(out, make_model(out))
+        model = make_model(out)
+        make_run(out, model, *make_text(out))
 
 
 if __name__ == "__main__":
