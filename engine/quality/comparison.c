@@ -3,6 +3,7 @@
 #include "base/bootstrap.h"
 #include "base/json_writer.h"
 #include "base/stats.h"
+#include "engine/quality/accuracy.h"
 #include "engine/quality/frechet.h"
 #include "engine/quality/kernel_distance.h"
 #include "engine/quality/spread.h"
@@ -85,6 +86,36 @@ void dit_judged_set_release(dit_judged_set *set)
     *set = (dit_judged_set){0};
 }
 
+static void put_share(dit_json_writer *w, cJSON *out, const char *key, int64_t right, int64_t asked)
+{
+    double low, high;
+    if (!asked) return;
+    dit_accuracy_bounds(right, asked, &low, &high);
+    cJSON *object = dit_json_put_object(w, out, key);
+    dit_json_put_number(w, object, "value", (double)right / (double)asked);
+    dit_json_put_number(w, object, "low", low);
+    dit_json_put_number(w, object, "high", high);
+    dit_json_put_int(w, object, "asked", asked);
+}
+
+/* Puts "accuracy" where captions are known: of whole captions, and of each attribute. */
+static void put_accuracy(dit_json_writer *w, cJSON *out, const dit_picture_set *pictures)
+{
+    dit_reading_tally tally;
+    bool known = false;
+    for (int i = 0; i < pictures->count; i++) known |= pictures->labels[i].caption[0] != 0;
+    if (!known) return;
+    cJSON *object = dit_json_put_object(w, out, "accuracy");
+    if (dit_accuracy_count(pictures, &tally) != DIT_OK) {
+        dit_json_put_string(w, object, "reason", dit_error_last()->message);
+        dit_error_clear();
+        return;
+    }
+    put_share(w, object, "all", tally.whole, tally.captions);
+    for (int a = 0; a < DIT_ATTRIBUTES; a++)
+        put_share(w, object, dit_attribute_name((dit_attribute)a), tally.right[a], tally.asked[a]);
+}
+
 dit_status dit_judged_set_describe(const dit_judged_set *set, cJSON *out)
 {
     dit_json_writer w = {0};
@@ -97,6 +128,7 @@ dit_status dit_judged_set_describe(const dit_judged_set *set, cJSON *out)
     dit_json_put_int(&w, size, "num_frames", p->size.frames);
     dit_json_put_bool(&w, out, "rounded", p->rounded);
     dit_json_put_string(&w, out, "digest", p->digest);
+    put_accuracy(&w, out, p);
     return w.status;
 }
 

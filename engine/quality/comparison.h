@@ -27,7 +27,7 @@ typedef struct {
 dit_status dit_judged_set_read(const char *path, bool prompt_each, const dit_features *network, dit_judged_set *out);
 void dit_judged_set_release(dit_judged_set *set); /* accepts a zeroed one */
 
-/* Adds "pictures", "prompts", "size", "rounded" and "digest" to `out`. */
+/* Adds "pictures", "prompts", "size", "rounded" and "digest" to `out`, and "accuracy" where captions are known. */
 dit_status dit_judged_set_describe(const dit_judged_set *set, cJSON *out);
 /* Adds the measures of `set` beside `reference` to `out`: psnr_db, ssim; kid, fd_shapes, fd_inf, diversity; of clips
  * change, fd_motion. Errors: DIT_ERR_MEMORY; what a measure cannot do is its reason. */

@@ -1,9 +1,12 @@
 #include "engine/quality/picture_set.h"
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/list.h"
 #include "base/safetensors.h"
+#include "base/words.h"
 #include "engine/files/picture_read.h"
+#include "engine/shapes/picture.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -321,7 +324,9 @@ static void number_prompts(dit_picture_set *set, bool prompt_each)
         size_t length = prompt_length(name, prompt_each);
         int found = -1;
         for (int k = i - 1; k >= 0 && found < 0 && strncmp(set->labels[k].name, name, length) == 0; k--)
-            if (prompt_length(set->labels[k].name, prompt_each) == length) found = set->labels[k].prompt;
+            if (prompt_length(set->labels[k].name, prompt_each) == length &&
+                strcmp(set->labels[k].caption, set->labels[i].caption) == 0)
+                found = set->labels[k].prompt;
         set->labels[i].prompt = found >= 0 ? found : set->prompts++;
     }
 }
@@ -337,7 +342,37 @@ static void find_digest(dit_picture_set *set)
     snprintf(set->digest, sizeof set->digest, "xxh3:%s", labels);
 }
 
-static dit_status fill_set(const picture_list *list, bool prompt_each, dit_picture_set *out)
+/* Takes caption `index` of the record at `path`, or the only one; nothing where there is no such record. The file is
+ * not trusted: what is no caption is none. */
+static bool take_caption(const char *path, int64_t index, char caption[DIT_CAPTION_TEXT])
+{
+    dit_json doc;
+    dit_caption parsed;
+    if (!exists(path) || dit_json_read_file(path, &doc) != DIT_OK) return false;
+    const cJSON *list = dit_json_member(dit_json_member(doc.root, "conditioning"), "captions");
+    int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+    const cJSON *said = count == 1 || index < count ? cJSON_GetArrayItem(list, count == 1 ? 0 : (int)index) : NULL;
+    bool found = cJSON_IsString(said) && dit_caption_parse(said->valuestring, &parsed) == DIT_OK;
+    if (found) dit_caption_print(&parsed, caption);
+    dit_json_release(&doc);
+    return found;
+}
+
+/* Looks for the caption of a picture in FOLDER/NAME.json, or of NAME-3 as the fourth one in FOLDER/NAME.json. */
+static void find_caption(const char *folder, dit_picture_label *label)
+{
+    char path[PATH_BYTES + DIT_PICTURE_NAME + 8];
+    size_t length = prompt_length(label->name, false);
+    snprintf(path, sizeof path, "%s/%s.json", folder, label->name);
+    bool found = take_caption(path, 0, label->caption);
+    if (!found && label->name[length]) {
+        snprintf(path, sizeof path, "%s/%.*s.json", folder, (int)length, label->name);
+        found = take_caption(path, strtoll(label->name + length + 1, NULL, 10), label->caption);
+    }
+    dit_error_clear();
+}
+
+static dit_status fill_set(const picture_list *list, bool prompt_each, const char *folder, dit_picture_set *out)
 {
     int64_t floats = dit_picture_floats(list->items[0].size);
     *out = (dit_picture_set){.size = list->items[0].size, .count = list->count};
@@ -348,26 +383,106 @@ static dit_status fill_set(const picture_list *list, bool prompt_each, dit_pictu
         snprintf(out->labels[i].name, sizeof out->labels[i].name, "%s", list->items[i].name);
         memcpy(out->pixels + i * floats, list->items[i].pixels, (size_t)floats * sizeof *out->pixels);
         out->rounded |= list->items[i].rounded;
+        find_caption(folder, &out->labels[i]);
     }
     number_prompts(out, prompt_each);
     find_digest(out);
     return DIT_OK;
 }
 
-dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out)
+/* ---- renders ----------------------------------------------------------------------------------------------------- */
+
+static const char pictures_prefix[] = "shapes:", clips_prefix[] = "shapes-clips:";
+
+bool dit_picture_set_is_rendered(const char *path)
+{
+    return strncmp(path, pictures_prefix, sizeof pictures_prefix - 1) == 0 ||
+           strncmp(path, clips_prefix, sizeof clips_prefix - 1) == 0;
+}
+
+/* Reads "shapes:SPLIT:COUNT". */
+static dit_status read_rendered_path(const char *path, bool *clip, int *split, int *count)
+{
+    char name[32] = "", rest = 0;
+    *clip = strncmp(path, clips_prefix, sizeof clips_prefix - 1) == 0;
+    int found = sscanf(strchr(path, ':') + 1, "%31[^:]:%7d%c", name, count, &rest);
+    *split = dit_words_find(dit_split_names, name);
+    if (*split < 0) return dit_fail_word(DIT_ERR_USAGE, "split", name, dit_split_names);
+    if (found == 2 && *count >= 1) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s does not say how many renders", path),
+                          "write for example shapes:test:512");
+}
+
+/* Renders one sample; a clip's frames follow each other there, and its colours here. */
+static dit_status render(dit_split split, bool clip, int index, dit_picture_set *out)
+{
+    uint8_t slots[DIT_CAPTION_SLOTS];
+    float sample[DIT_CLIP_FRAMES * DIT_PICTURE_VALUES];
+    dit_caption caption;
+    float *pixels = out->pixels + index * dit_picture_floats(out->size);
+    dit_picture_label *label = &out->labels[index];
+    dit_picture_samples(split, clip, (uint64_t)index, 1, sample, slots);
+    for (int64_t t = 0; t < out->size.frames; t++)
+        for (int64_t c = 0; c < DIT_RGB; c++)
+            memcpy(pixels + (c * out->size.frames + t) * DIT_PICTURE_PLANE,
+                   sample + t * DIT_PICTURE_VALUES + c * DIT_PICTURE_PLANE, DIT_PICTURE_PLANE * sizeof *pixels);
+    snprintf(label->name, sizeof label->name, "%s%07d", dit_split_names[split], index);
+    label->prompt = index;
+    DIT_TRY(dit_caption_of_slots(slots, &caption));
+    dit_caption_print(&caption, label->caption);
+    return DIT_OK;
+}
+
+static dit_status render_set(const char *path, dit_picture_set *out)
+{
+    int split, count = 0;
+    bool clip;
+    DIT_TRY(read_rendered_path(path, &clip, &split, &count));
+    *out = (dit_picture_set){
+        .size = {clip ? DIT_CLIP_FRAMES : 1, DIT_PICTURE_EDGE, DIT_PICTURE_EDGE}, .count = count, .prompts = count};
+    out->labels = calloc((size_t)count, sizeof *out->labels);
+    out->pixels = malloc((size_t)(count * dit_picture_floats(out->size)) * sizeof *out->pixels);
+    if (!out->labels || !out->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d renders", count);
+    for (int i = 0; i < count; i++) DIT_TRY(render((dit_split)split, clip, i, out));
+    find_digest(out);
+    return DIT_OK;
+}
+
+/* Names the folder in which records stand beside pictures. */
+static void folder_of(const char *path, char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, "%s", path);
+    char frame[PATH_BYTES + 16], *slash;
+    snprintf(frame, sizeof frame, "%s/frame-0000.png", path);
+    if (is_folder(path) && !exists(frame)) return;
+    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
+    slash = strrchr(out, '/');
+    if (slash) slash[slash == out] = 0;
+    if (!slash) snprintf(out, PATH_BYTES, ".");
+}
+
+static dit_status read_files(const char *path, bool prompt_each, dit_picture_set *out)
 {
     source_list sources = {0};
     picture_list pictures = {0};
-    *out = (dit_picture_set){0};
+    char folder[PATH_BYTES];
+    folder_of(path, folder);
     dit_status st = list_sources(path, &sources);
     if (st == DIT_OK) st = read_sources(&sources, &pictures);
     int read = pictures.count;
     if (st == DIT_OK) st = drop_doubles(&pictures);
     if (st == DIT_OK) st = check_sizes(&pictures, path);
-    if (st == DIT_OK) st = fill_set(&pictures, prompt_each, out);
+    if (st == DIT_OK) st = fill_set(&pictures, prompt_each, folder, out);
     for (int i = 0; i < read; i++) free(pictures.items[i].pixels); /* what was moved is NULL at its old place */
     free(pictures.items);
     free(sources.items);
+    return st;
+}
+
+dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out)
+{
+    *out = (dit_picture_set){0};
+    dit_status st = dit_picture_set_is_rendered(path) ? render_set(path, out) : read_files(path, prompt_each, out);
     if (st != DIT_OK) dit_picture_set_release(out);
     return st;
 }

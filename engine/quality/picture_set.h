@@ -5,18 +5,25 @@
  * ... of several. NAME.png is a picture whose colours were rounded to 8 bits, a folder NAME of frame-0000.png, ... a
  * clip. Where a name has colours and a PNG, the colours count. Other files are left alone.
  *
- * Pictures called NAME-0, NAME-1, ... are of one prompt and differ by their seed; or each is of its own, if one says so.
+ * The record beside a picture, NAME.json as `ditbench generate --prompt` writes it, tells its caption. The path
+ * "shapes:SPLIT:COUNT" stands for the first renders of a split (engine/shapes/split.h), "shapes-clips:SPLIT:COUNT" for
+ * clips, which have their captions.
+ *
+ * Pictures called NAME-0, NAME-1, ... are of one prompt and differ by their seed, unless their captions differ; or each
+ * is of its own, if one says so.
  */
 #ifndef DIT_ENGINE_PICTURE_SET_H
 #define DIT_ENGINE_PICTURE_SET_H
 
 #include "engine/quality/fidelity.h"
+#include "engine/shapes/caption.h"
 
 enum { DIT_PICTURE_NAME = 192 };
 
 typedef struct {
     char name[DIT_PICTURE_NAME];
-    int prompt; /* from 0, in order of name */
+    char caption[DIT_CAPTION_TEXT]; /* "": unknown */
+    int prompt;                     /* from 0, in order of name */
 } dit_picture_label;
 
 typedef struct {
@@ -33,6 +40,8 @@ typedef struct {
 dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out);
 void dit_picture_set_release(dit_picture_set *set); /* accepts a zeroed one */
 
+/* Returns whether a path stands for renders and names no file. */
+bool dit_picture_set_is_rendered(const char *path);
 /* Returns the pixels of a picture. */
 const float *dit_picture_set_at(const dit_picture_set *set, int index);
 /* Returns DIT_OK where both sets have pictures of the same names and size, else why they are no pairs. */

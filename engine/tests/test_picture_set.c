@@ -2,7 +2,7 @@
 #include "base/safetensors.h"
 #include "engine/files/picture.h"
 #include "engine/files/picture_read.h"
-#include "engine/quality/picture_set.h"
+#include "engine/quality/accuracy.h"
 
 #include "base/tests/test.h"
 
@@ -156,6 +156,88 @@ static void two_pictures_of_one_name_are_refused(void **state)
     assert_null(set.pixels);
 }
 
+/* ---- captions ---------------------------------------------------------------------------------------------------- */
+
+static void write_record(const char *name, const char *captions)
+{
+    char text[512];
+    snprintf(text, sizeof text, "{\"conditioning\": {\"kind\": \"captions\", \"captions\": %s}}", captions);
+    assert_ok(dit_file_write(path_of(name), &(dit_file_piece){text, strlen(text)}, 1));
+}
+
+static void records_beside_pictures_tell_their_captions(void **state)
+{
+    (void)state;
+    static const char red[] = "grey; large red plain ring top-left", blue[] = "light; small blue plain ring top-left";
+    char both[160];
+    dit_picture_set set;
+    snprintf(both, sizeof both, "[\"%s\", \"%s\"]", red, blue);
+    write_png("a-0.png", 0);
+    write_png("a-1.png", 1);
+    write_record("a.json", both); /* two captions */
+    write_png("b-0.png", 2);
+    write_png("b-1.png", 3);
+    write_record("b.json", "[\"grey; large red plain ring top-left\"]"); /* two seeds of one */
+    write_png("c.png", 4);
+    write_record("c.json", "[\"grey; large rde plain ring top-left\"]");
+    write_png("d-7.png", 5);
+    write_record("d.json", both);
+    write_png("e.png", 6);
+    assert_ok(dit_file_write(path_of("e.json"), &(dit_file_piece){"{]", 2}, 1));
+    assert_ok(dit_picture_set_read(folder, false, &set));
+    assert_int_equal(set.count, 7);
+    static const char *const want[] = {red, blue, red, red, "", "", ""};
+    static const int prompts[] = {0, 1, 2, 2, 3, 4, 5};
+    for (int i = 0; i < 7; i++) {
+        assert_string_equal(set.labels[i].caption, want[i]);
+        assert_int_equal(set.labels[i].prompt, prompts[i]);
+    }
+    dit_picture_set_release(&set);
+}
+
+static void renders_show_their_captions_and_not_others(void **state)
+{
+    (void)state;
+    dit_picture_set set;
+    dit_reading_tally tally;
+    for (int clip = 0; clip < 2; clip++) {
+        assert_ok(dit_picture_set_read(clip ? "shapes-clips:test:60" : "shapes:test:200", false, &set));
+        assert_int_equal(set.prompts, clip ? 60 : 200);
+        assert_ok(dit_accuracy_count(&set, &tally));
+        assert_true(tally.whole >= tally.captions * 97 / 100);
+        for (int i = 0; i + 1 < set.count; i++) /* each is told the next one's caption */
+            memcpy(set.labels[i].caption, set.labels[i + 1].caption, sizeof set.labels[i].caption);
+        assert_ok(dit_accuracy_count(&set, &tally));
+        assert_true(tally.whole <= 2); /* the last one's, and a chance */
+        assert_true(tally.right[DIT_BACKGROUND] < tally.asked[DIT_BACKGROUND] / 2);
+        set.labels[3].caption[0] = '\0';
+        assert_fails(dit_accuracy_count(&set, &tally), DIT_ERR_SHAPE, "test0000003 is unknown");
+        dit_picture_set_release(&set);
+    }
+    write_png("small.png", 0);
+    assert_ok(dit_picture_set_read(path_of("small.png"), false, &set));
+    assert_fails(dit_accuracy_count(&set, &tally), DIT_ERR_SHAPE, "not 1 of 12 x 12");
+    dit_picture_set_release(&set);
+    assert_fails(dit_picture_set_read("shapes:test:9x", false, &set), DIT_ERR_USAGE, "does not say how many");
+    assert_fails(dit_picture_set_read("shapes:tset:9", false, &set), DIT_ERR_USAGE, "split \"tset\"");
+}
+
+/* Values of the closed form, as tables of Wilson's interval print them. */
+static void shares_have_wilsons_intervals(void **state)
+{
+    (void)state;
+    double low, high;
+    dit_accuracy_bounds(8, 10, &low, &high);
+    assert_near(low, 0.4902, 5e-5);
+    assert_near(high, 0.9433, 5e-5);
+    dit_accuracy_bounds(0, 20, &low, &high);
+    assert_near(low, 0, 1e-12);
+    assert_near(high, 0.1611, 5e-5);
+    dit_accuracy_bounds(20, 20, &low, &high);
+    assert_near(low, 1 - 0.1611, 5e-5);
+    assert_near(high, 1, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +246,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(pictures_that_would_mislead_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(tensors_that_are_no_pictures_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(two_pictures_of_one_name_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(records_beside_pictures_tell_their_captions, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(renders_show_their_captions_and_not_others, make_folder, remove_folder),
+        cmocka_unit_test(shares_have_wilsons_intervals),
     };
     return cmocka_run_group_tests_name("picture sets", tests, NULL, NULL);
 }

@@ -98,6 +98,18 @@ clips() {
 }
 ok "clips are folders of frames; one that stands still changes less" clips
 
+renders() { # of two splits: no distance, and the rule reads what they show
+    answer shapes:test:128 shapes:validation:128 --features "$network" && holds 's["kid"]["low"] < 0 < s["kid"]["high"]' &&
+        holds 's["accuracy"]["all"]["low"] > 0.9 and a["reference"]["accuracy"]["colour"]["value"] > 0.98'
+}
+ok "renders of shapes are a reference, without files" renders
+captions() { # a random model does not draw what it is told
+    mkdir -p told && generate --prompt "grey; large red plain ring top-left" --prompt "light; small blue plain cross top-right" \
+        --output told/x.png && answer shapes:test:8 told && holds 's["prompts"] == 2 and s["accuracy"]["all"]["value"] == 0' &&
+        quality shapes:test:8 told >table && grep -qE "^captions right +0.000 +0.000 to 0" table
+}
+ok "captions of records are held against what pictures show" captions
+ok "a split that is none is refused" refuses 2 'split "tset" is none of train' shapes:tset:9 six
 ok "another size is refused with both" eval 'mkdir -p mixed && cp six/p1-0.png mixed/ && make_clip mixed z six/p1-0.png six/p1-1.png &&
     refuses 6 "has 1 frames of 32 x 32 pixels, but z has 2" mixed six'
 ok "a folder without pictures is refused" eval 'mkdir -p empty && refuses 2 "there are no pictures" empty six'
