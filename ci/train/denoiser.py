@@ -117,10 +117,12 @@ class Noise:
     def validation_times(self):
         return torch.tensor(VALIDATION_TIMES)
 
-    def scheduler(self):
-        return diffusers.DPMSolverMultistepScheduler(
-            num_train_timesteps=TRAIN_TIMES, beta_start=1e-4, beta_end=2e-2, beta_schedule="linear", solver_order=2,
-            prediction_type="v_prediction" if self.velocity else "epsilon", algorithm_type="dpmsolver++")
+    def scheduler(self, solver):
+        common = {"num_train_timesteps": TRAIN_TIMES, "beta_start": 1e-4, "beta_end": 2e-2, "beta_schedule": "linear",
+                  "prediction_type": "v_prediction" if self.velocity else "epsilon"}
+        if solver == "ddim":
+            return diffusers.DDIMScheduler(**common, clip_sample=False, timestep_spacing="trailing")
+        return diffusers.DPMSolverMultistepScheduler(**common, solver_order=2, algorithm_type="dpmsolver++")
 
 
 class Flow:
@@ -146,7 +148,7 @@ class Flow:
         alpha, sigma = Noise(False).levels(torch.tensor(VALIDATION_TIMES))
         return TRAIN_TIMES * sigma / (alpha + sigma)
 
-    def scheduler(self):
+    def scheduler(self, _):
         return diffusers.FlowMatchEulerDiscreteScheduler(num_train_timesteps=TRAIN_TIMES, shift=1.0)
 
 
@@ -173,8 +175,14 @@ class Training:
         facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "seed")}
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 
+    def begin(self):
+        """Called once, before the first step of a call."""
+
+    def data(self, split, first, count):
+        return shapes.samples(split, first, count, self.clip)
+
     def batch(self, split, first, count, generator):
-        pictures, slots = shapes.samples(split, first, count, self.clip)
+        pictures, slots = self.data(split, first, count)
         slots = torch.from_numpy(slots).long()
         if split == "train":
             slots[torch.rand(count, generator=generator) < NULL_SHARE] = shapes.NULL
@@ -213,7 +221,7 @@ class Training:
     def sample(self, slots, seed=0, steps=None, guidance=None):
         """Pictures of captions, by the class's own solver."""
         steps, guidance = steps or self.args.sample_steps, guidance or self.args.guidance
-        scheduler = self.objective.scheduler()
+        scheduler = self.objective.scheduler(self.args.solver)
         scheduler.set_timesteps(steps)
         slots = torch.as_tensor(np.asarray(slots)).long()
         shape = (len(slots), shapes.FRAMES, 12, 16, 16) if self.clip else (len(slots), 12, 16, 16)
@@ -229,7 +237,7 @@ class Training:
         return decode(latents).numpy()
 
     def look(self, _):
-        """What the log tells every --look steps: losses of the average, and each fifth time what the rule reads."""
+        """What the log tells every --look steps: losses of the average, and each --pictures-every-th what the rule reads."""
         own = self.averaged()
         told = {"validation": [round(x, 5) for x in self.validate()]}
         if self.run.step % (self.args.look * self.args.pictures_every) == 0:
@@ -250,7 +258,7 @@ class Training:
         self.run.train(self.loss_of, self.args.look, self.look)
 
 
-def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance):
+def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance, solver="dpm"):
     parser = run.options(name, minutes, batch, rate, steps)
     parser.add_argument("--objective", choices=OBJECTIVES, default=objective)
     parser.add_argument("--optimiser", choices=["adamw", "muon"], default="adamw")
@@ -260,6 +268,7 @@ def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance
     parser.add_argument("--pictures", type=int, default=48)
     parser.add_argument("--sample-steps", type=int, default=sample_steps)
     parser.add_argument("--guidance", type=float, default=guidance)
+    parser.add_argument("--solver", choices=["dpm", "ddim"], default=solver, help="of noise and velocity; flow has Euler's")
     parser.add_argument("--read", type=int, metavar="COUNT", help="train nothing: sample so many held-out captions and read them")
     parser.add_argument("--export", type=Path, metavar="OUT", help="train nothing: write the average as a diffusers folder")
     return parser
@@ -305,10 +314,12 @@ def export(training, out):
     out.mkdir(parents=True, exist_ok=True)
     values = training.run.average.values
     weights = half({name.removeprefix("transformer."): x for name, x in values.items() if name.startswith("transformer.")})
-    save_file(weights, out / "diffusion_pytorch_model.safetensors", {"format": "pt"})
-    save_file(half({name: values[f"text.{name}"] for name in ("W", "P")}), out / "text.safetensors")
+    text = half({name: values[f"text.{name}"] for name in ("W", "P")})
+    for name, tensors in (("diffusion_pytorch_model", weights), ("text", text)):
+        save_file(tensors, out / f"{name}.safetensors", {"format": "pt"})
+        (out / f"{name}.safetensors").chmod(0o644)
     training.model.transformer.save_config(out)
-    training.objective.scheduler().save_config(out)
+    training.objective.scheduler(training.args.solver).save_config(out)
     codec = {"_class_name": "PixelShuffle", "block_size": 2, "latent_channels": 12, "shift_factor": SHIFT,
              "scaling_factor": SCALE}
     (out / "vae").mkdir(exist_ok=True)
@@ -331,7 +342,7 @@ def card(training, log):
 A small {type(training.model.transformer).__name__} that draws captions of shapes, 32 x 32 pixels. MIT license. Its data are rendered;
 nobody's pictures, captions or weights went into it. The values here are the moving average of training, in float16.
 
-Made by `ci/train/{training.name.replace("-", "_")}.py`: {last["step"]} steps of {args.batch}, {last["seconds"] / 60:.0f} minutes, objective {args.objective},
+Made by `ci/train/{training.name.replace("-", "_")}.py`: {training.run.step} steps of {args.batch}, {training.run.seconds / 60:.0f} minutes, objective {args.objective},
 optimiser {args.optimiser}, highest rate {args.rate}, seed {args.seed}; {versions}. `log.jsonl` has the losses.
 
 Losses of the noise at eight levels, from little noise to much, at the end: {", ".join(f"{x:.4f}" for x in last.get("validation", []))}.
@@ -344,14 +355,14 @@ Words of held-out captions that the rule found{f" at step {read[-1]['step']}" if
 """
 
 
-def main(parser, name, transformer_of, call, clip=False):
-    args = parser.parse_args()
-    run.start(args)
-    training = Training(args, name, Denoiser(transformer_of(), call), clip)
+def main(parser, name, transformer_of, call, clip=False, training=Training):
+    args = run.start(parser)
+    training = training(args, name, Denoiser(transformer_of(), call), clip)
     if args.read:
         training.averaged()
         print(json.dumps(training.pictures(args.read, name="read")))
     elif args.export:
         export(training, args.export)
     else:
+        training.begin()
         training.train()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-CHECKPOINT_SECONDS = 600
+CHECKPOINT, CHECKPOINT_SECONDS = "checkpoint.pt", 600
 
 
 def options(name, minutes, batch, rate, steps):
@@ -29,12 +29,20 @@ def options(name, minutes, batch, rate, steps):
     return parser
 
 
-def start(args):
+def start(parser):
+    """Reads the options and makes the folder. A folder with a checkpoint knows its own options: nobody need repeat them."""
+    args = parser.parse_args()
+    path = args.folder / CHECKPOINT
+    if path.exists():
+        facts = torch.load(path, weights_only=True, mmap=True)["facts"]
+        parser.set_defaults(**{key: value for key, value in facts.items() if hasattr(args, key)})
+        args = parser.parse_args()
     if args.minutes <= 0 or args.steps < 1 or args.batch < 1 or args.threads < 1:
         raise SystemExit("minutes, steps, batch and threads must be positive")
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     args.folder.mkdir(parents=True, exist_ok=True)
+    return args
 
 
 def rate_at(step, peak, steps, warm_up, end=2e-5):
@@ -75,7 +83,7 @@ class Run:
     def __init__(self, args, model, optimiser, facts):
         self.args, self.model, self.optimiser, self.facts = args, model, optimiser, facts
         self.average, self.step, self.seconds = Average(model), 0, 0.0
-        self.path, self.stopped = args.folder / "checkpoint.pt", False
+        self.path, self.stopped = args.folder / CHECKPOINT, False
         if self.path.exists():
             self._load()
         for number in (signal.SIGTERM, signal.SIGINT):

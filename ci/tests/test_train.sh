@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# ci/train: a training that stops and goes on has the weights of one that never stopped; what it exports is computed by the
+# engine as by diffusers. Runs where `ci/deps.sh peers` has made its environment; a few steps of tiny batches.
+# With DITBENCH_TEST_ALL=1 also for shapes-flux and shapes-latte.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=ci/tap.sh
+. ci/tap.sh
+ditbench=${DITBENCH_BUILD:-build}/bin/ditbench
+python=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}/bin/python
+if ! "$python" -c 'import diffusers' >/dev/null 2>&1; then
+    skip "ci/train" "no PyTorch and diffusers; ci/deps.sh peers installs them"
+    tap_end
+fi
+
+train() { # script, folder, options...
+    local script=$1 folder=$2
+    shift 2
+    "$python" "ci/train/$script.py" "$work/$folder" --threads 1 "$@" >"$work/said" 2>&1
+}
+said() { grep -qF -- "$1" "$work/said"; }
+tiny=(--steps 3 --batch 2 --look 3 --validation 2 --pictures 2 --pictures-every 1 --sample-steps 2)
+
+same_weights() { # folders
+    "$python" - "$work/$1/checkpoint.pt" "$work/$2/checkpoint.pt" <<'PYTHON'
+import sys, torch
+a, b = (torch.load(path, weights_only=True) for path in sys.argv[1:])
+assert a["step"] == b["step"] == 3, (a["step"], b["step"])
+different = [k for part in ("model", "average") for k in a[part] if not torch.equal(a[part][k], b[part][k])]
+sys.exit(f"different: {different}" if different else 0)
+PYTHON
+}
+is_logged() { # folder: one line, with eight levels and what the rule read
+    "$python" - "$work/$1/log.jsonl" <<'PYTHON'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert [line["step"] for line in lines] == [3], lines
+assert len(lines[0]["validation"]) == 8 and "whole" in lines[0]["pictures"], lines
+PYTHON
+}
+
+ok "features: trains" train features features --steps 3 --batch 8 --export "$work/weights"
+ok "features: exports what the engine reads, and a card" [ -s "$work/weights/features.safetensors" -a -s "$work/weights/README.md" ]
+
+ok "shapes-pixart: trains" train shapes_pixart whole "${tiny[@]}"
+ok "it logs losses at eight levels and reads its pictures" is_logged whole
+ok "it stops after the first step when its minutes are over" train shapes_pixart halves "${tiny[@]}" --minutes 1e-6
+ok "and says where" said "stopped at step 1 of 3"
+ok "it goes on without being told its options" train shapes_pixart halves --look 3 --validation 2 --pictures 2 --pictures-every 1 --sample-steps 2
+ok "with the weights of a training that never stopped" same_weights whole halves
+ok "other options are refused" exits 1 train shapes_pixart halves --batch 4
+ok "and named" said "'batch': (2, 4)"
+ok "minutes must be positive" exits 1 train shapes_pixart none --minutes 0
+
+check_golden() { # script, model, folder
+    ok "$2: exports" train "$1" "$3" --export "$work/$2"
+    "$python" ci/train/golden.py "$work/$2" --steps 3 >"$work/said" 2>&1
+    ok "$2: the engine computes diffusers' forward" "$ditbench" golden "$work/$2"
+    ok "$2: and a whole sampling loop" "$ditbench" golden "$work/e2e_$2"
+}
+check_golden shapes_pixart shapes-pixart whole
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
+    ok "shapes-flux: trains" train shapes_flux flux "${tiny[@]}"
+    check_golden shapes_flux shapes-flux flux
+    ok "shapes-latte: begins as a PixArt" train shapes_latte latte --from "$work/whole" "${tiny[@]}"
+    check_golden shapes_latte shapes-latte latte
+    ok "shapes-latte: begins as nothing else" exits 1 train shapes_latte other --from "$work/flux" "${tiny[@]}"
+fi
+tap_end
