@@ -82,7 +82,7 @@ names_the_simulator() {
 
 # The flag of a profile's file goes into the first line, and `show` says what it means.
 names_the_software() {
-    of "$work/first/journal.jsonl" session | grep -q '"profiles":{"pytorch-eager":{"evidence":"published[^}]*"measured":true' ||
+    of "$work/first/journal.jsonl" session | grep -q '"profiles":{"pytorch-eager":{[^}]*"evidence":"published[^}]*"measured":true' ||
         return 1
     "$ditbench" show "$work/first" >"$work/out"
     grep -q '^software pytorch-eager (simulated)$' "$work/out" || return 1
