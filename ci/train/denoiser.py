@@ -172,7 +172,7 @@ class Training:
     def __init__(self, args, name, model, clip=False):
         self.args, self.name, self.model, self.clip = args, name, model, clip
         self.objective = OBJECTIVES[args.objective]()
-        facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "seed")}
+        facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "warm_up", "seed")}
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 
     def begin(self):

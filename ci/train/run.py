@@ -94,7 +94,7 @@ class Run:
 
     def _load(self):
         kept = torch.load(self.path, weights_only=True)
-        different = {k: (kept["facts"].get(k), v) for k, v in self.facts.items() if kept["facts"].get(k) != v}
+        different = {k: (kept["facts"][k], v) for k, v in self.facts.items() if kept["facts"].get(k, v) != v}
         if different:
             raise SystemExit(f"{self.path} is of another run: (there, now) {different}; name another folder")
         self.model.load_state_dict(kept["model"])

@@ -24,6 +24,6 @@ def call(model, latents, times, text, slots):
 
 
 if __name__ == "__main__":
-    options = denoiser.options("shapes-pixart", minutes=150, batch=64, rate=1e-3, steps=10000, objective="velocity",
+    options = denoiser.options("shapes-pixart", minutes=150, batch=32, rate=1e-3, steps=20000, objective="velocity",
                                sample_steps=20, guidance=2.5)
     denoiser.main(options, "shapes-pixart", transformer, call)
