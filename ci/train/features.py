@@ -114,7 +114,7 @@ attribute behind a ReLU: {values} values in `features.safetensors`, float32, und
 
 Made by `ci/train/features.py`: {step} steps of {batch} pictures, {minutes:.0f} minutes, AdamW, highest rate {rate}, seed {seed}; {versions}. Half of the
 pictures had noise (up to 20 dB), half were blurred, half shifted by up to two pixels. The weights are the moving average of training; `log.jsonl` has
-the losses.
+the losses. The features are scaled so that their mean square is 1 on renders.
 
 Shares that it names rightly, of 2048 pictures each:
 
@@ -138,10 +138,25 @@ def card(training, values):
                        names=" | ".join(HEADS), rules=" --- |" * len(HEADS), rows="\n".join(rows))
 
 
+@torch.no_grad()
+def scaled(values):
+    """The same network with features whose mean square is 1 on renders, so that distances are of a size that can be read. The
+    heads take the factor back, which a ReLU lets pass."""
+    model = Features()
+    model.load_state_dict(values)
+    pictures, _ = shapes.samples("validation", 0, 4096)
+    size = model.embed(torch.from_numpy(pictures)).square().mean().sqrt()
+    for part in (model.features.weight, model.features.bias):
+        part /= size
+    for head in model.heads.values():
+        head.weight *= size
+    return model.state_dict()
+
+
 def export(training, out):
     from safetensors.torch import save_file
     out.mkdir(parents=True, exist_ok=True)
-    values = {name: x.contiguous() for name, x in training.average.values.items()}
+    values = {name: x.contiguous() for name, x in scaled(training.average.values).items()}
     if not all(torch.isfinite(x).all() for x in values.values()):
         raise SystemExit("a weight is not finite: nothing is written")
     save_file(values, out / "features.safetensors")
