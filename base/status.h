@@ -73,6 +73,7 @@ enum {
     X(ERR_CONSTRAINT_BATCH, "E_CONSTRAINT_BATCH", DIT_EXIT_USAGE, "images not divisible by data_degree")               \
     X(ERR_CONSTRAINT_MEMORY, "E_CONSTRAINT_MEMORY", DIT_EXIT_USAGE, "does not fit in the memory of the platform")      \
     X(ERR_CONSTRAINT_PLATFORM, "E_CONSTRAINT_PLATFORM", DIT_EXIT_USAGE, "the platform has too few devices")            \
+    X(ERR_CONSTRAINT_CACHE, "E_CONSTRAINT_CACHE", DIT_EXIT_USAGE, "a cache that model, mesh or steps do not allow")    \
     X(ERR_CONSTRAINT_USER, "E_CONSTRAINT_USER", DIT_EXIT_USAGE, "dropped by exclude or constraints of the workload")   \
     X(ERR_SAFETENSORS_TRUNCATED, "E_SAFETENSORS_TRUNCATED", DIT_EXIT_VERIFICATION,                                     \
       "the file is shorter than its header says")                                                                      \

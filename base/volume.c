@@ -42,6 +42,11 @@
  *            the last to all others, in the end: latents     N-1                   images n token_channels e
  *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
  *
+ *   cache    two sums of each test, over ulysses, then ring, N-1 a test             16, times the degrees before
+ *            then cfg: each gathers what the one before has
+ *
+ *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send.
+ *
  *   In the end the latents are gathered over ulysses, then ring or patch, then data.
  *   The stream's text, too, travels with the first band only; with text_with_every_band (base/habits.h) all text goes
  *   in each of F + Z M micro-steps.
@@ -260,6 +265,40 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     if (s.stages > 1) predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
     predict_gather(&s, parallel, facts, out);
+}
+
+/* Takes away what the middle blocks would have sent in the steps that reused them. */
+static void leave_out(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
+                      const dit_cache_use *use, dit_volume_table *out)
+{
+    dit_share s = *whole;
+    dit_volume_table left = {0};
+    s.blocks = dit_facts_blocks(facts, use->first, facts->layers - use->first - use->last);
+    s.blocks.sums.memory = 0; /* those are made once an image, before the first step */
+    s.passes = (dit_passes){.whole = use->hits, .bands = 1, .text = use->hits};
+    predict_calls(&s, parallel, s.blocks.count, s.moving_rows, s.replicated_rows, &left);
+    predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, &left);
+    if (s.t > 1) predict_tensor(&s, parallel, facts, &left);
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        DIT_VOLUME_AT(out, at)->bytes -= DIT_VOLUME_AT(&left, at)->bytes;
+        DIT_VOLUME_AT(out, at)->messages -= DIT_VOLUME_AT(&left, at)->messages;
+    }
+}
+
+void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,
+                               dit_volume_table *out)
+{
+    static const dit_axis agree[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_CFG};
+    dit_share s = dit_share_of(parallel, facts, rank);
+    int64_t bytes = 2 * (int64_t)sizeof(double);
+    dit_volume_predict(parallel, facts, rank, out);
+    leave_out(&s, parallel, facts, use, out);
+    for (size_t i = 0; i < sizeof agree / sizeof *agree; i++) {
+        int64_t degree = dit_parallel_degree(parallel, agree[i]);
+        add(&out->at[agree[i]][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP], use->tests * (degree - 1), bytes);
+        bytes *= degree;
+    }
 }
 
 int64_t dit_volume_total_bytes(const dit_volume_table *table)

@@ -2,6 +2,7 @@
 #ifndef DIT_BASE_VOLUME_H
 #define DIT_BASE_VOLUME_H
 
+#include "base/cache.h"
 #include "base/facts.h"
 #include "base/parallel.h"
 #include <stdint.h>
@@ -52,6 +53,10 @@ typedef struct {
 /* Predicts everything that `rank` sends, exactly, by the closed forms at the top of volume.c. The configuration must be
  * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
+/* Predicts what `rank` sends in a cached run: skipped blocks send nothing, and at each test ranks exchange two sums. The
+ * mesh must be one that a cache allows (dit_cache_check). */
+void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,
+                               dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 /* Scales bytes of fp32 to elements of `element_bytes`, because a simulation counts everything in its own dtype. */
 void dit_volume_resize(dit_volume_table *table, int element_bytes);

@@ -152,6 +152,15 @@ typedef struct {
     const float *weight; /* [cols] */
 } dit_row_norm_args;
 
+/* sums[0] = sum of |a - b| and sums[1] = sum of |b| over all elements, in double: row by row, then over the rows in
+ * order, so that the bits do not depend on threads. Caches ask with it how much has changed (engine/cache/). */
+typedef struct {
+    int64_t rows, cols;
+    const float *a, *b; /* [rows, cols] dense */
+    double *of_rows;    /* [rows, 2], workspace: contents undefined before, the rows' sums after */
+    double *sums;       /* out [2] */
+} dit_difference_args;
+
 /* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
  *
  *   y[t, y, x, :] = residual + act(bias + sum over taps (dt, dy, dx) of
@@ -246,7 +255,9 @@ typedef struct {
     X(ROW_SQUARES,     row_squares,     dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
       "norm",          DIT_OPERAND(x) DIT_OPERAND(squares))                                                            \
     X(ROW_SCALE,       row_scale,       dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
-      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight))
+      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight))                                        \
+    X(DIFFERENCE,      difference,      dit_difference_args,   dit_ref, difference,      pass,            other,       \
+      "difference",    DIT_OPERAND(a) DIT_OPERAND(b) DIT_OPERAND(of_rows) DIT_OPERAND(sums))
 // clang-format on
 
 typedef enum {

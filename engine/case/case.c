@@ -153,7 +153,26 @@ static bool can_emulate(const char *attention)
     return strcmp(attention, "auto") == 0 || strcmp(attention, "local") == 0 || strcmp(attention, "oracle") == 0;
 }
 
-/* Reads `emulates`: the mesh that one rank emulates. */
+static dit_status read_cache(const dit_json *doc, dit_case *out)
+{
+    const cJSON *cache = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cache", &cache));
+    return cache ? dit_cache_read(doc, cache, "/cache", out->steps, &out->cache) : DIT_OK;
+}
+
+/* Reads {"cache": {...}} of `emulates`: the cache that one rank emulates. */
+static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates, dit_case *out)
+{
+    static const char *const keys[] = {"cache", NULL};
+    const cJSON *cache;
+    DIT_TRY(dit_json_only_keys(doc, emulates, "/emulates", keys));
+    DIT_TRY(dit_json_require_object(doc, emulates, "/emulates", "cache", &cache));
+    if (out->cache.policy != DIT_CACHE_NONE)
+        return dit_json_fail(doc, "/emulates/cache", DIT_ERR_JSON_VALUE, "the case has a cache of its own beside it");
+    return dit_cache_read(doc, cache, "/emulates/cache", out->steps, &out->emulated_cache);
+}
+
+/* Reads `emulates`: the mesh, or the cache, that one rank emulates. */
 static dit_status read_emulated(const dit_json *doc, dit_case *out)
 {
     const dit_parallel *emulated = &out->emulated;
@@ -161,12 +180,15 @@ static dit_status read_emulated(const dit_json *doc, dit_case *out)
     int ranks = dit_parallel_world_size(&out->parallel);
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "emulates", &emulates));
     if (!emulates) return DIT_OK;
-    out->emulates = true;
-    DIT_TRY(dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
+    bool of_cache = dit_json_member(emulates, "cache") != NULL;
+    out->emulates = !of_cache;
+    DIT_TRY(of_cache ? read_emulated_cache(doc, emulates, out)
+                     : dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
     if (ranks > 1)
         return dit_error_hint(
             dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "emulation needs one rank, but parallel has %d", ranks),
             "leave parallel out");
+    if (of_cache) return DIT_OK;
     if (emulated->degree[DIT_AXIS_PIPEFUSION] <= 1 && emulated->degree[DIT_AXIS_PATCH] <= 1)
         return dit_error_hint(dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE,
                                             "neither pipefusion_degree nor patch_degree is above 1"),
@@ -186,6 +208,13 @@ dit_status dit_case_settle_emulated(dit_case *kase)
     return DIT_OK;
 }
 
+dit_status dit_case_check_caches(const dit_case *kase)
+{
+    DIT_TRY(dit_cache_check(&kase->cache, kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts));
+    dit_status st = dit_cache_check(&kase->emulated_cache, &kase->parallel, &kase->facts);
+    return st == DIT_OK ? st : dit_error_note(st, "in the cache that the case emulates");
+}
+
 double dit_case_guidance(const dit_case *kase)
 {
     return kase->facts.guidance_branches == 2 ? kase->run.guidance_scale : 1;
@@ -198,7 +227,8 @@ int dit_case_stale_steps(const dit_case *kase)
 
 bool dit_case_is_approximate(const dit_case *kase)
 {
-    return dit_case_stale_steps(kase) > 0 || kase->fp8_linear;
+    bool cached = kase->cache.policy != DIT_CACHE_NONE || kase->emulated_cache.policy != DIT_CACHE_NONE;
+    return dit_case_stale_steps(kase) > 0 || cached || kase->fp8_linear;
 }
 
 dit_status dit_case_hash(const dit_json *doc, char out[33])
@@ -214,7 +244,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run", "conditions",
                                        "parallel", "attention",  "platform",      "measure",   "vae", "picture",
-                                       "emulates", "simulation", "text_encoders", NULL};
+                                       "emulates", "simulation", "text_encoders", "cache",     NULL};
     dit_case_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -237,6 +267,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->fp8_linear = platform.fp8_linear;
     out->graphs = platform.graphs;
     out->threads_per_rank = platform.threads;
+    DIT_TRY(read_cache(doc, out));
     DIT_TRY(read_emulated(doc, out));
     return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;
 }

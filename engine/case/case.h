@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 
+#include "base/cache.h"
 #include "base/dtype.h"
 #include "base/json.h"
 #include "base/facts.h"
@@ -28,6 +29,8 @@ typedef struct {
     dit_parallel parallel;
     dit_parallel emulated; /* the mesh whose staleness the one rank emulates; canonical after settle_emulated */
     bool emulates;
+    dit_cache cache;          /* what is reused from step to step; policy NONE: nothing                    */
+    dit_cache emulated_cache; /* the cache that the one rank emulates; policy NONE: none             */
     dit_facts facts;
     bool has_facts;      /* the document has model.latent and model.text, and gives `facts`; else the config does */
     int64_t text_tokens; /* 0: the document does not say                                   */
@@ -47,9 +50,12 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 /* Checks, once facts are complete, that the emulated mesh is legal for them, and makes it canonical. Does nothing where
  * nothing is emulated. Errors: DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_settle_emulated(dit_case *kase);
+/* Checks, once facts are complete, that the cache and the emulated one are legal for them. Errors:
+ * DIT_ERR_CONSTRAINT_CACHE. */
+dit_status dit_case_check_caches(const dit_case *kase);
 /* Returns how many steps of the mesh, or of the emulated one, use K and V of the step before; 0: latents are exact. */
 int dit_case_stale_steps(const dit_case *kase);
-/* True if latents differ from those of one rank by intention: through stale steps, or linear layers in fp8. */
+/* True if latents differ from those of one rank by intention: through stale steps, a cache, or linear layers in fp8. */
 bool dit_case_is_approximate(const dit_case *kase);
 /* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);

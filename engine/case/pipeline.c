@@ -135,6 +135,11 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
+    DIT_TRY(dit_case_check_caches(&p->kase));
+    if (p->guest && !dit_cache_is_known(&kase->cache))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
+                                       dit_cache_name(kase->cache.policy)),
+                              "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
     dit_runtime_params params = {.backend = kase->backend,
                                  .dtype = kase->dtype,
                                  .fp8_linear = kase->fp8_linear,
@@ -152,13 +157,18 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     p->partition = dit_partition_of(&p->rt);
     DIT_TRY(create_model(p));
     const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
+    bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE;
+    dit_cache_run *cache = NULL;
+    if (kase->cache.policy != DIT_CACHE_NONE) DIT_TRY(dit_cache_create(p->model, &kase->cache, kase->steps, &cache));
     p->sampler = (dit_sampler){.rt = &p->rt,
                                .model = p->model,
                                .partition = p->partition,
                                .guidance_scale = (float)kase->run.guidance_scale,
                                .seed = kase->seed,
                                .emulates = emulates,
-                               .executor = dit_executor_for(&p->rt, emulates)};
+                               .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
+                               .cache = cache,
+                               .executor = of_cache ? &dit_executor_cache_oracle : dit_executor_for(&p->rt, emulates)};
     DIT_TRY(dit_sampler_init(
         &p->sampler,
         &(dit_scheduler_params){.doc = doc, .config = kase->scheduler, .pointer = "/scheduler", .steps = kase->steps}));

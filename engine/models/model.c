@@ -168,6 +168,20 @@ dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), vo
     return DIT_OK;
 }
 
+dit_status dit_model_some_blocks(dit_model *model, int64_t first, int64_t count)
+{
+    dit_runtime *rt = model->params.rt;
+    dit_range own = model->params.stage.blocks;
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
+        if (first <= own.first) DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
+        for (int64_t i = first; i < first + count; i++) {
+            if (!dit_stage_has(&model->params, i)) continue;
+            DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
+        }
+    });
+    return DIT_OK;
+}
+
 dit_status dit_model_head(dit_model *model, float *output)
 {
     DIT_TIMED(model->params.rt, DIT_TIME_HEAD,
@@ -202,20 +216,28 @@ static bool may_record(const dit_model *model)
     return true;
 }
 
+dit_status dit_model_do_part(dit_model *model, int part, const dit_forward_args *args,
+                             dit_status (*work)(void *context), void *context)
+{
+    const dit_window *window = &model->window;
+    if (!may_record(model)) return work(context);
+    const dit_graph_key key = {.in = args->latents,
+                               .out = args->output,
+                               .beside = args->timestep,
+                               .first = window->first,
+                               .count = window->count,
+                               .band = window->band,
+                               .text = window->text,
+                               .part = part};
+    return dit_graphs_run(model->graphs, &key, work, context);
+}
+
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args)
 {
     dit_window whole = dit_model_whole(model, args->step);
     forward_call call = {model, args};
     dit_model_set_window(model, &whole);
-    if (!may_record(model)) return forward_pieces(&call);
-    const dit_graph_key key = {.in = args->latents,
-                               .out = args->output,
-                               .beside = args->timestep,
-                               .first = whole.first,
-                               .count = whole.count,
-                               .band = whole.band,
-                               .text = whole.text};
-    return dit_graphs_run(model->graphs, &key, forward_pieces, &call);
+    return dit_model_do_part(model, 0, args, forward_pieces, &call);
 }
 
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)

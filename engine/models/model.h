@@ -118,6 +118,10 @@ dit_status dit_model_prepare(dit_model *model, const dit_condition *condition);
  * tensor ranks. Allocates nothing. A device that can record does so the second time, and launches the recording from
  * then on, unless there is a tap or a trace, steps differ, or messages cannot be recorded. */
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
+/* Does `work`, a part of a forward over all rows, under the rules by which dit_model_forward records. `part` tells the
+ * parts of a forward apart; dit_model_forward's is 0. It sets no window. Errors: those of `work`. */
+dit_status dit_model_do_part(dit_model *model, int part, const dit_forward_args *args,
+                             dit_status (*work)(void *context), void *context);
 
 /* ---- the pieces of a forward, for executors ---------------------------------------------------------------------- */
 
@@ -132,6 +136,8 @@ dit_status dit_model_begin(dit_model *model, const float *timestep);
 dit_status dit_model_embed(dit_model *model, const float *latents);
 /* Runs all blocks of the stage in order; `between` (or NULL) is called after each, to move messages. */
 dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context);
+/* Runs those of the stage's blocks that lie in [first, first + count) of the whole model. */
+dit_status dit_model_some_blocks(dit_model *model, int64_t first, int64_t count);
 dit_status dit_model_head(dit_model *model, float *output);
 
 /* For model files: passes an intermediate to the tap, if there is one. The name is printf-formatted. */

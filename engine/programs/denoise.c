@@ -4,10 +4,12 @@
  * starts after a barrier; its value is the maximum over ranks. Inputs depend on the seed, so every mesh makes one and
  * the same image, and the record has the distance to the one-rank reference.
  */
-#include "engine/results/measure.h"
 #include "engine/programs/program.h"
+#include "engine/results/cache_record.h"
+#include "engine/results/measure.h"
 #include "engine/results/reference.h"
 #include "engine/results/timeline.h"
+#include "engine/sampling/executor.h"
 
 #include <stdio.h>
 
@@ -22,22 +24,36 @@ typedef struct {
 static dit_status write_latents(const denoise *d, const char *folder)
 {
     const dit_facts *facts = &d->pipeline.rt.facts;
+    const dit_cache_log *log = dit_cache_oracle_log(&d->pipeline.sampler);
     char path[4096];
-    dit_tensor_out tensor = {.name = "latents_final",
-                             .rank = 3,
-                             .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
-                             .data = d->pipeline.sampler.full};
+    float computed[DIT_CACHE_MAX_STEPS], values[DIT_CACHE_MAX_STEPS];
+    dit_tensor_out tensors[3] = {{.name = "latents_final",
+                                  .rank = 3,
+                                  .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
+                                  .data = d->pipeline.sampler.full}};
+    if (log) dit_cache_record_tensors(log, computed, values, &tensors[1]);
     snprintf(path, sizeof path, "%s/latents.safetensors", folder);
-    return d->measured.head.rank == 0 ? dit_safetensors_write(path, &tensor, 1) : DIT_OK;
+    return d->measured.head.rank == 0 ? dit_safetensors_write(path, tensors, log ? 3 : 1) : DIT_OK;
 }
 
 static const char *why_no_verdict(const denoise *d, const dit_validation *validation)
 {
     if (d->pipeline.kase.emulates) return "this is the oracle of an approximate method";
+    if (d->pipeline.sampler.emulates_cache) return "this is the oracle of a cache";
     if (d->pipeline.kase.fp8_linear) return "linear layers in fp8 are an approximation: its distance is a result";
     if (validation->approximate) return "no oracle of the approximate method was given";
     bool alone = dit_parallel_world_size(&d->pipeline.rt.parallel) == 1;
     return alone ? "this is the one-rank reference" : "no one-rank reference was given";
+}
+
+/* Latents are judged where the oracle decided alike. */
+static dit_status compare_decisions(const denoise *d, const dit_program_args *args, dit_validation *out)
+{
+    bool alike;
+    DIT_TRY(dit_cache_record_compare(args->oracle, &d->pipeline.kase.cache, dit_cache_log_of(d->pipeline.sampler.cache),
+                                     &alike, out->reason));
+    if (!alike) out->has_oracle = false;
+    return DIT_OK;
 }
 
 static dit_status compare(const denoise *d, const dit_program_args *args, int64_t elements, dit_validation *out)
@@ -49,7 +65,7 @@ static dit_status compare(const denoise *d, const dit_program_args *args, int64_
     if (args->oracle) DIT_TRY(dit_reference_compare(args->oracle, "latents_final", latents, elements, &oracle));
     out->rel_l2 = exact.rel_l2, out->psnr_db = exact.psnr_db;
     out->oracle_rel_l2 = oracle.rel_l2;
-    return DIT_OK;
+    return args->oracle && d->pipeline.sampler.cache ? compare_decisions(d, args, out) : DIT_OK;
 }
 
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
@@ -57,11 +73,11 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
     int64_t elements;
     *out = (dit_validation){.tolerance =
                                 dit_reference_tolerance(d->pipeline.kase.dtype, dit_case_guidance(&d->pipeline.kase)),
-                            .approximate = dit_case_stale_steps(&d->pipeline.kase) > 0};
+                            .approximate = dit_case_stale_steps(&d->pipeline.kase) > 0 || d->pipeline.sampler.cache};
     dit_latents_digest(&d->pipeline, out->digest, &elements);
     DIT_TRY(write_latents(d, args->out_folder));
     DIT_TRY(compare(d, args, elements, out));
-    snprintf(out->reason, sizeof out->reason, "%s", why_no_verdict(d, out));
+    if (!out->reason[0]) snprintf(out->reason, sizeof out->reason, "%s", why_no_verdict(d, out));
     return DIT_OK;
 }
 
@@ -112,6 +128,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
                                                   .attention = dit_attention_name(d->pipeline.model->attention[0]),
                                                   .own = &d->measured,
                                                   .validation = &validation,
+                                                  .cache = d->pipeline.sampler.cache,
                                                   .more = d->more,
                                                   .out_folder = args->out_folder}));
     return judge(&validation);

@@ -367,6 +367,7 @@ static dit_status finish(generation *g)
                                                   .attention = dit_attention_name(g->pipeline.model->attention[0]),
                                                   .own = &g->measured,
                                                   .validation = &validation,
+                                                  .cache = g->pipeline.sampler.cache,
                                                   .more = g->more,
                                                   .out_folder = g->args->out_folder}));
     return w.status;

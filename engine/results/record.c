@@ -5,6 +5,7 @@
 #include "base/label.h"
 #include "base/patches.h"
 #include "engine/comm/comm.h"
+#include "engine/results/cache_record.h"
 #include "engine/runtime/fault.h"
 #include "version.h"
 
@@ -340,6 +341,15 @@ static void add_validation(dit_json_writer *w, cJSON *record, const dit_validati
         dit_json_put_string(w, validation, "reason", v->reason);
 }
 
+static void add_emulated(dit_json_writer *w, cJSON *record, const dit_case *kase)
+{
+    bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE;
+    cJSON *emulates = kase->emulates || of_cache ? dit_json_put_object(w, record, "emulates") : NULL;
+    cJSON *cache = emulates && of_cache ? dit_json_put_object(w, emulates, "cache") : NULL;
+    if (cache) dit_cache_to_json(w, &kase->emulated_cache, cache);
+    if (emulates && !of_cache) dit_json_put_status(w, dit_parallel_to_json(&kase->emulated, emulates));
+}
+
 /* Adds whether the method gives the latents of one rank, and how many of its steps are stale. */
 static void add_exactness(dit_json_writer *w, cJSON *record, const dit_case *kase)
 {
@@ -347,9 +357,7 @@ static void add_exactness(dit_json_writer *w, cJSON *record, const dit_case *kas
     dit_json_put_bool(w, record, "exact", !dit_case_is_approximate(kase));
     dit_json_put_int(w, record, "stale_steps", stale_steps);
     if (kase->fp8_linear) dit_json_put_bool(w, record, "fp8_linear", true);
-    if (!kase->emulates) return;
-    cJSON *emulates = dit_json_put_object(w, record, "emulates");
-    if (emulates) dit_json_put_status(w, dit_parallel_to_json(&kase->emulated, emulates));
+    add_emulated(w, record, kase);
 }
 
 /* Adds rank 0's device, and whether ranks of this machine had to share it. */
@@ -448,6 +456,9 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_flops(&w, record, ranks, world_size);
     add_calls(&w, record, ranks, world_size);
     add_validation(&w, record, params->validation);
+    if (params->cache)
+        dit_cache_record_put(&w, dit_cache_settings(params->cache), dit_cache_log_of(params->cache),
+                             dit_cache_state_bytes(params->cache), dit_cache_deciders(params->cache), record);
     add_more(&w, record, params->more);
     cJSON *list = dit_json_put_array(&w, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)
@@ -467,14 +478,22 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return dit_json_finish_file(&w, record, path, false);
 }
 
-/* Computes one table for each rank. */
-static void predict_each(const dit_record_params *params, int world_size, dit_volume_table *out)
+/* Computes one table for each rank. logs: NULL, or what each rank's cache decided. */
+static void predict_each(const dit_record_params *params, int world_size, const dit_cache_log *logs,
+                         dit_volume_table *out)
 {
-    for (int rank = 0; rank < world_size; rank++)
+    const dit_parallel *parallel = &params->rt->parallel;
+    const dit_facts *facts = &params->rt->facts;
+    for (int rank = 0; rank < world_size; rank++) {
+        dit_cache_use use = {0};
+        if (logs) use = dit_cache_use_of(dit_cache_settings(params->cache), &logs[rank]);
         if (params->predicted)
             out[rank] = params->predicted[params->predicted_each ? rank : 0];
+        else if (logs)
+            dit_volume_predict_cached(parallel, facts, &use, rank, &out[rank]);
         else
-            dit_volume_predict(&params->rt->parallel, &params->rt->facts, rank, &out[rank]);
+            dit_volume_predict(parallel, facts, rank, &out[rank]);
+    }
 }
 
 static dit_status check_each(const dit_measurement *ranks, int world_size, const dit_volume_table *predicted)
@@ -489,7 +508,7 @@ dit_status dit_record_write_merged(const dit_record_params *params, const dit_me
     char path[4096];
     dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
     if (!predicted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d measurements", world_size);
-    predict_each(params, world_size, predicted);
+    predict_each(params, world_size, NULL, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
     dit_status st = write_merged(params, ranks, predicted, match, path);
@@ -504,6 +523,7 @@ dit_status dit_record_write(const dit_record_params *params)
     dit_comm *world = dit_comm_world();
     int world_size = dit_comm_size(world);
     char *mine = NULL, *all = NULL, path[4096];
+    dit_cache_log *logs = NULL;
     dit_status st = DIT_OK;
     dit_measurement *ranks = calloc((size_t)world_size, sizeof *ranks);
     dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
@@ -513,7 +533,8 @@ dit_status dit_record_write(const dit_record_params *params)
     DIT_TRY_GOTO(st, st, done);
     DIT_TRY_GOTO(st, dit_comm_collect(world, mine, packed_bytes(own), &all, offsets), done);
     for (int rank = 0; rank < world_size; rank++) ranks[rank] = unpack(all + offsets[rank], own);
-    predict_each(params, world_size, predicted);
+    if (params->cache) DIT_TRY_GOTO(st, dit_cache_meet(params->cache, &logs), done);
+    predict_each(params, world_size, logs, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/rank-%d.json", params->out_folder, own->head.rank);
     DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted[own->head.rank], path), done);
@@ -527,6 +548,7 @@ done:
     free(ranks);
     free(predicted);
     free(offsets);
+    free(logs);
     return st;
 }
 

@@ -3,6 +3,7 @@
 #define DIT_ENGINE_RECORD_H
 
 #include "base/json_writer.h"
+#include "engine/cache/cache.h"
 #include "engine/case/case.h"
 #include "engine/results/device_facts.h"
 #include "engine/results/energy.h"
@@ -77,6 +78,7 @@ typedef struct {
     const dit_validation *validation;  /* NULL: nothing was computed */
     const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
     bool predicted_each;               /* `predicted` has a table for each rank */
+    const dit_cache_run *cache;        /* NULL, or the cache that ran; the closed form follows its decisions */
     const cJSON *more;                 /* on rank 0 an object whose members the merged record gets, too; NULL: none */
     const char *out_folder;
 } dit_record_params;

@@ -109,7 +109,7 @@ static account since(const dit_runtime *rt, const account *before)
 static bool is_same(const dit_graph_key *a, const dit_graph_key *b)
 {
     return a->in == b->in && a->out == b->out && a->beside == b->beside && a->first == b->first &&
-           a->count == b->count && a->band == b->band && a->text == b->text;
+           a->count == b->count && a->band == b->band && a->text == b->text && a->part == b->part;
 }
 
 static entry *find(dit_graphs *graphs, const dit_graph_key *key)

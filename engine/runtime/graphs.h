@@ -16,6 +16,7 @@ typedef struct {
     int64_t first, count;          /* rows of each segment                          */
     int band;                      /* of a pipeline, or all rows                    */
     bool text;                     /* the rows include joint text                   */
+    int part;                      /* of a forward that is recorded in parts; 0: the whole */
 } dit_graph_key;
 
 typedef struct dit_graphs dit_graphs;

@@ -11,7 +11,7 @@
 
 const char *dit_time_name(dit_time time)
 {
-    static const char *const names[DIT_TIME_COUNT] = {"prepare",   "embed",  "blocks", "head",
+    static const char *const names[DIT_TIME_COUNT] = {"prepare",   "embed",  "blocks", "cache", "head",
                                                       "scheduler", "stages", "gather", "decode"};
     return names[time];
 }

@@ -23,6 +23,7 @@ typedef enum {
     DIT_TIME_PREPARE,   /* text projections and their K, V: once per image */
     DIT_TIME_EMBED,     /* patch, position and timestep embedding          */
     DIT_TIME_BLOCKS,    /* transformer blocks, exchanges included          */
+    DIT_TIME_CACHE,     /* what a cache keeps, compares and adds           */
     DIT_TIME_HEAD,      /* final norm and projection                       */
     DIT_TIME_SCHEDULER, /* guidance and solver                             */
     DIT_TIME_STAGES,    /* messages between the stages of a pipeline       */

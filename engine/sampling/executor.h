@@ -10,5 +10,8 @@
 const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates);
 
 extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_executor_whole;
+/* Emulates a cache on one rank; sampler->emulates_cache is set. The log has what it decided, NULL of another executor. */
+extern const dit_executor dit_executor_cache_oracle;
+const dit_cache_log *dit_cache_oracle_log(const dit_sampler *sampler);
 
 #endif

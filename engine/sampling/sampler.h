@@ -7,6 +7,7 @@
 #ifndef DIT_ENGINE_SAMPLER_H
 #define DIT_ENGINE_SAMPLER_H
 
+#include "engine/cache/cache.h"
 #include "engine/models/model.h"
 #include "engine/schedulers/scheduler.h"
 
@@ -39,9 +40,11 @@ struct dit_sampler {
     dit_model *model;
     dit_partition partition;
     float guidance_scale;
-    uint64_t seed;                /* of the noise that stochastic schedulers draw                   */
-    const dit_parallel *emulates; /* NULL, or the mesh whose staleness one rank emulates            */
-    const dit_executor *executor; /* runs the pieces; the caller chooses it by dit_executor_for     */
+    uint64_t seed;                   /* of the noise that stochastic schedulers draw                   */
+    const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
+    const dit_cache *emulates_cache; /* NULL, or the cache that one rank emulates                   */
+    dit_cache_run *cache;            /* NULL, or what runs the forwards of executor whole           */
+    const dit_executor *executor;    /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;
     dit_sampler_part *parts; /* [part_count], in order of rows                                 */
     int64_t part_count;

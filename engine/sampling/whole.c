@@ -1,5 +1,5 @@
 /* Whole: makes every step one forward of all rows of this rank. Sequence, tensor, cfg and data parallelism happen below
- * it; displaced patches (attention/displaced.c) only need the fill. */
+ * it; displaced patches (attention/displaced.c) only need the fill. A cache makes the forward in parts (engine/cache/). */
 #include "engine/runtime/fault.h"
 #include "engine/sampling/executor.h"
 
@@ -7,8 +7,8 @@ static dit_status forward(dit_sampler *s, int step, const dit_condition *conditi
 {
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
     DIT_TRY(dit_sampler_fill_input(s, &all, step == DIT_STEP_FILL ? 0 : step, condition));
-    return dit_model_forward(
-        s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step});
+    const dit_forward_args args = {.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step};
+    return s->cache ? dit_cache_forward(s->cache, &args) : dit_model_forward(s->model, &args);
 }
 
 /* *step becomes the one after. */
@@ -25,6 +25,7 @@ static dit_status run_step(dit_sampler *s, int *step, const dit_condition *condi
 
 static dit_status whole_run(dit_sampler *s, const dit_condition *condition)
 {
+    if (s->cache) dit_cache_reset(s->cache);
     if (dit_parallel_has_fill(&s->rt->parallel, &s->rt->facts)) DIT_TRY(forward(s, DIT_STEP_FILL, condition));
     for (int step = 0; step < s->scheduler->steps;) DIT_TRY(run_step(s, &step, condition));
     return DIT_OK;

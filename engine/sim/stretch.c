@@ -33,8 +33,13 @@ static int begin(void *steps, const dit_runtime *rt, int step)
 static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *counters)
 {
     dit_volume_table table;
-    dit_volume_predict(&p->rt.parallel, &p->rt.facts, dit_comm_rank(dit_comm_world()), &table);
-    return dit_volume_check(counters, &table, dit_comm_rank(dit_comm_world()), 0);
+    int rank = dit_comm_rank(dit_comm_world());
+    dit_volume_predict(&p->rt.parallel, &p->rt.facts, rank, &table);
+    if (p->sampler.cache) {
+        dit_cache_use use = dit_cache_use_of(&p->kase.cache, dit_cache_log_of(p->sampler.cache));
+        dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
+    }
+    return dit_volume_check(counters, &table, rank, 0);
 }
 
 /* Adds the steps that were left out before the last one, each like the newest step that was done whole. */
@@ -126,7 +131,8 @@ static void find_layers(const dit_json *doc, cJSON *out[DIT_BLOCK_KINDS])
     }
 }
 
-/* Blocks all alike but for their kind, none of which is joined to another by a skip, all on every rank. */
+/* Blocks all alike but for their kind, none of which is joined to another by a skip or left out by a cache, all on every
+ * rank. */
 static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
 {
     const cJSON *config = member(doc, "model", "config"), *stages = member(doc, "parallel", "pipefusion_degree");
@@ -135,6 +141,7 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
     find_layers(doc, layers);
     if (stretch->replay || !cJSON_IsNumber(layers[0]) || layers[0]->valueint < 2) return false;
     if (stages && stages->valueint > 1) return false;
+    if (dit_json_member(doc->root, "cache")) return false;
     if (!architecture || architecture->paired) return false;
     if (architecture->dual_key && cJSON_GetArraySize(dit_json_member(config, architecture->dual_key))) return false;
     return stretch->layered || dit_comm_size(dit_comm_world()) >= DIT_SIM_LAYERED_WORLD;
@@ -183,8 +190,8 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
     return out->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d steps", steps);
 }
 
-/* Stages and patches have synchronous steps first, and begin the later ones with messages under way. Other methods'
- * steps are all alike. */
+/* Stages and patches have synchronous steps first, and begin the later ones with messages under way. Steps of a cache
+ * differ, so all are done. Other methods' steps are all alike. */
 static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_sim_stretch *stretch, bool layered)
 {
     const cJSON *stages = member(doc, "parallel", "pipefusion_degree"),
@@ -193,7 +200,7 @@ static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_s
     dit_sim_watch_params watched = {.repeats = steps, .close = layered};
     watched.carries = (stages && stages->valueint > 1) || (patches && patches->valueint > 1);
     if (watched.carries && warmup) watched.first = warmup->valueint;
-    if (stretch->replay) watched.first = steps;
+    if (stretch->replay || dit_json_member(doc->root, "cache")) watched.first = steps;
     return watched;
 }
 

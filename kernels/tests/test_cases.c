@@ -130,6 +130,7 @@ static void work_of_a_case_is_that_of_the_calls_that_it_makes(void **state)
     assert_work(work_of(find("group_norm", "frames=2 height=50 width=40 groups=6 C=48 band bias silu")), 8 * pixels,
                 3 * 4 * pixels);
     assert_work(work_of(find("row_norm", "rows=17 C=65 ranks=3 B=2 strided")), 4 * rows, 3 * 4 * rows);
+    assert_work(work_of(find("difference", "rows=17 C=65")), 3 * 17 * 65 + 2 * 2 * 8, 4 * (2 * 17 * 65 + 2 * 2 * 8));
     assert_work(work_of(find("gated_add", "rows=17 C=130 gate")), 2 * 17 * 130, 3 * 4 * 17 * 130);
     assert_work(work_of(find("attention", "kv_group=3 B=2 H=6 Sq=50 Sk=70 D=24 lse")), 4.0 * 2 * 6 * 50 * 70 * 24,
                 4.0 * 2 * 24 * 2 * (6 * 50 + 2 * 70)); /* two key heads */

@@ -655,6 +655,8 @@ static void nothing_to_do_looks_at_no_pointer(void **)
     rows.batch = 1, rows.cols = 8, rows.x = nowhere, rows.squares = (double *)(void *)nowhere;
     cuda_row_squares(pool, &rows);
     cuda_row_scale(pool, &rows);
+    dit_difference_args difference = {0, 8, nowhere, nowhere, (double *)(void *)nowhere, (double *)(void *)nowhere};
+    cuda_difference(pool, &difference);
     dit_group_norm_args groups = {};
     groups.batch = 1, groups.C = 8, groups.groups = 2, groups.x = nowhere, groups.y = nowhere;
     cuda_group_norm(pool, &groups);

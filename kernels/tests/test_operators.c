@@ -206,6 +206,13 @@ static void wrong_row_scale(dit_pool *pool, const dit_row_norm_args *args)
     right->row_scale(pool, &other);
 }
 
+static void wrong_difference(dit_pool *pool, const dit_difference_args *args)
+{
+    dit_difference_args other = *args;
+    other.b = args->a, other.a = args->b;
+    right->difference(pool, &other);
+}
+
 static dit_status bench_table(const dit_kernels *table, const char *filter)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
@@ -237,7 +244,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
 {
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
-    enum { BROKEN = 21 };
+    enum { BROKEN = 22 };
     broken_table broken[BROKEN];
     for (int i = 0; i < BROKEN; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
@@ -261,6 +268,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[18].filter = "gated_add", broken[18].table.gated_add = wrong_gated_add;
     broken[19].filter = "row_norm", broken[19].table.row_squares = wrong_row_squares;
     broken[20].filter = "row_norm", broken[20].table.row_scale = wrong_row_scale;
+    broken[21].filter = "difference", broken[21].table.difference = wrong_difference;
     each_operator_is_broken_once(broken, BROKEN);
     for (int i = 0; i < BROKEN; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);

@@ -1,0 +1,476 @@
+#include "base/cache.h"
+
+#include "base/words.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    dit_cache_kind kind;
+    const char *about;
+} rows[DIT_CACHE_COUNT] = {[DIT_CACHE_NONE] = {"none", DIT_CACHE_SCHEDULE, "every step is computed"},
+#define CACHE_ROW(constant, name, kind, about) [DIT_CACHE_##constant] = {name, DIT_CACHE_##kind, about},
+                           DIT_CACHE_LIST(CACHE_ROW)
+#undef CACHE_ROW
+};
+
+static const char *const forecasts[] = {"hold", "taylor", "line", NULL};
+static const char *const mask_policies[] = {"dynamic", "static", NULL};
+
+const char *const *dit_cache_names(void)
+{
+    static const char *const names[] = {
+#define CACHE_NAME(constant, name, ...) name,
+        DIT_CACHE_LIST(CACHE_NAME)
+#undef CACHE_NAME
+            NULL};
+    return names;
+}
+
+const char *const *dit_forecast_names(void)
+{
+    return forecasts;
+}
+
+const char *dit_cache_name(dit_cache_policy policy)
+{
+    return rows[policy].name;
+}
+
+const char *dit_cache_about(dit_cache_policy policy)
+{
+    return rows[policy].about;
+}
+
+dit_cache_kind dit_cache_kind_of(dit_cache_policy policy)
+{
+    return rows[policy].kind;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* What the readers below share. */
+typedef struct {
+    const dit_json *doc;
+    const cJSON *object;
+    const char *pointer;
+    int steps; /* 0: unknown */
+} reading;
+
+static dit_status read_count(const reading *r, const char *key, int64_t least, int64_t most, int *out)
+{
+    int64_t value = *out;
+    DIT_TRY(dit_json_optional_int(r->doc, r->object, r->pointer, key, least, most, &value));
+    *out = (int)value;
+    return DIT_OK;
+}
+
+/* Appends `count` digits. Errors: more than steps can be. */
+static dit_status append_digits(const reading *r, const char *at, char digit, int64_t count, char *out)
+{
+    size_t used = strlen(out);
+    if (count > (int64_t)(DIT_CACHE_MAX_STEPS - used))
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "more than %d steps", (int)DIT_CACHE_MAX_STEPS);
+    memset(out + used, digit, (size_t)count);
+    out[used + (size_t)count] = 0;
+    return DIT_OK;
+}
+
+/* Reads the next number of "8,3,3" or behind it; 0 where there is none. */
+static int64_t next_run(const char **text)
+{
+    char *end;
+    while (**text == ',') ++*text;
+    if (!isdigit((unsigned char)**text)) return 0;
+    long value = strtol(*text, &end, 10);
+    *text = end;
+    return value > DIT_CACHE_MAX_STEPS ? DIT_CACHE_MAX_STEPS + 1 : value;
+}
+
+/* Reads runs, "8,3,3/1,2,2": 8 steps are computed, 1 reused, 3 computed, 2 reused, and so on. */
+static dit_status expand_runs(const reading *r, const char *at, const char *text, char *out)
+{
+    const char *computed = text, *reused = strchr(text, '/') + 1, *end = reused - 1;
+    bool plain = strspn(text, "0123456789,") == (size_t)(end - text) && strspn(reused, "0123456789,") == strlen(reused);
+    if (!plain)
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is neither digits 0 and 1 nor runs like 8,3/1,2",
+                             text);
+    while (computed < end || *reused) {
+        if (computed < end) DIT_TRY(append_digits(r, at, '1', next_run(&computed), out));
+        if (*reused) DIT_TRY(append_digits(r, at, '0', next_run(&reused), out));
+    }
+    return DIT_OK;
+}
+
+/* Reads a digit for each step, or runs of them. */
+static dit_status read_digits(const reading *r, const char *key, char *out)
+{
+    const char *text = NULL;
+    char at[256];
+    DIT_TRY(dit_json_optional_string(r->doc, r->object, r->pointer, key, &text));
+    if (!text) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, r->pointer, key);
+    if (strchr(text, '/'))
+        DIT_TRY(expand_runs(r, at, text, out));
+    else if (strspn(text, "01") != strlen(text) || !*text)
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is neither digits 0 and 1 nor runs like 8,3/1,2",
+                             text);
+    else if (strlen(text) > DIT_CACHE_MAX_STEPS)
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "more than %d steps", (int)DIT_CACHE_MAX_STEPS);
+    else
+        snprintf(out, DIT_CACHE_MAX_STEPS + 1, "%s", text);
+    if (r->steps && strlen(out) != (size_t)r->steps)
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "%d steps, but the run has %d", (int)strlen(out),
+                             r->steps);
+    return DIT_OK;
+}
+
+/* Reads the list of steps that are computed whatever the policy says. */
+static dit_status read_forced(const reading *r, char *out)
+{
+    const cJSON *list = NULL, *item;
+    int64_t most = r->steps ? r->steps : DIT_CACHE_MAX_STEPS;
+    char at[256];
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "force", &list));
+    if (!list || !cJSON_GetArraySize(list)) return DIT_OK;
+    memset(out, '0', (size_t)most);
+    dit_json_pointer_join(at, sizeof at, r->pointer, "force");
+    cJSON_ArrayForEach(item, list)
+    {
+        double step = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (!(step >= 0 && step < (double)most) || step != floor(step))
+            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "steps from 0 to %d expected", (int)most - 1);
+        out[(int)step] = '1';
+    }
+    return DIT_OK;
+}
+
+static dit_status read_ratios(const reading *r, dit_cache *out)
+{
+    const cJSON *list = NULL, *item;
+    char at[256];
+    dit_json_pointer_join(at, sizeof at, r->pointer, "ratios");
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "ratios", &list));
+    if (!list || cJSON_GetArraySize(list) < 2 || cJSON_GetArraySize(list) > DIT_CACHE_MAX_STEPS)
+        return dit_error_hint(
+            dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "2 to %d ratios expected", (int)DIT_CACHE_MAX_STEPS),
+            "list the size of each step's residual over that of the step before");
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < 1e6))
+            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "positive numbers expected");
+        out->ratios[out->ratio_count++] = item->valuedouble;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_forecast(const reading *r, dit_cache *out)
+{
+    static const char *const keys[] = {"kind", "order", "weight", NULL};
+    const cJSON *object = NULL;
+    const char *kind;
+    char at[256];
+    out->weight = 1;
+    DIT_TRY(dit_json_optional_object(r->doc, r->object, r->pointer, "forecast", &object));
+    if (!object) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, r->pointer, "forecast");
+    reading inner = {r->doc, object, at, r->steps};
+    DIT_TRY(dit_json_only_keys(r->doc, object, at, keys));
+    DIT_TRY(dit_json_require_string(r->doc, object, at, "kind", &kind));
+    int found = dit_words_find(forecasts, kind);
+    if (found < 0) return dit_json_fail_word(r->doc, at, "forecast", kind, forecasts);
+    out->forecast = (dit_forecast)found;
+    out->order = found == DIT_FORECAST_HOLD ? 0 : 1;
+    if (found == DIT_FORECAST_TAYLOR)
+        DIT_TRY(read_count(&inner, "order", 1, DIT_CACHE_MAX_ORDER, &out->order));
+    else if (dit_json_member(object, "order"))
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "only taylor has an order");
+    if (found == DIT_FORECAST_LINE)
+        return dit_json_optional_number(r->doc, object, at, "weight", -10, 10, &out->weight);
+    if (dit_json_member(object, "weight"))
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "only line has a weight");
+    return DIT_OK;
+}
+
+/* The keys that each policy reads beside those of all. */
+static const char *const *keys_of(dit_cache_policy policy)
+{
+#define COMMON "policy", "warmup", "max_hits", "max_consecutive", "force", "forecast", "replay"
+    static const char *const mask[] = {COMMON, "mask", "first", "last", NULL};
+    static const char *const interval[] = {COMMON, "interval", NULL};
+    static const char *const magcache[] = {COMMON, "threshold", "ratios", "retention", NULL};
+    static const char *const fbcache[] = {COMMON, "threshold", "mask", "mask_policy", NULL};
+    static const char *const dbcache[] = {COMMON, "threshold", "mask", "mask_policy", "first", "last", NULL};
+#undef COMMON
+    static const char *const *const all[DIT_CACHE_COUNT] = {[DIT_CACHE_MASK] = mask,
+                                                            [DIT_CACHE_INTERVAL] = interval,
+                                                            [DIT_CACHE_MAGCACHE] = magcache,
+                                                            [DIT_CACHE_FBCACHE] = fbcache,
+                                                            [DIT_CACHE_DBCACHE] = dbcache};
+    return all[policy];
+}
+
+static dit_cache defaults_of(dit_cache_policy policy)
+{
+    dit_cache cache = {.policy = policy};
+    if (policy == DIT_CACHE_FBCACHE) cache.first = 1, cache.threshold = 0.08;
+    if (policy == DIT_CACHE_DBCACHE) cache.first = 8, cache.warmup = 8, cache.threshold = 0.08;
+    if (policy == DIT_CACHE_MAGCACHE) cache.threshold = 0.24, cache.max_consecutive = 5, cache.retention = 0.1;
+    return cache;
+}
+
+static dit_status read_mask_policy(const reading *r, dit_cache *out)
+{
+    const char *name = NULL;
+    char at[256];
+    DIT_TRY(dit_json_optional_string(r->doc, r->object, r->pointer, "mask_policy", &name));
+    dit_json_pointer_join(at, sizeof at, r->pointer, "mask_policy");
+    if (name && dit_words_find(mask_policies, name) < 0)
+        return dit_json_fail_word(r->doc, at, "mask_policy", name, mask_policies);
+    out->mask_is_static = name && strcmp(name, "static") == 0;
+    if (name && !out->mask[0])
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "there is no mask that it could speak of");
+    return DIT_OK;
+}
+
+static dit_status require(const reading *r, bool there, const char *key)
+{
+    if (there) return DIT_OK;
+    return dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "the cache's policy needs \"%s\"", key);
+}
+
+dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *pointer, int steps, dit_cache *out)
+{
+    const reading r = {doc, object, pointer, steps};
+    const char *name;
+    *out = (dit_cache){0};
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "policy", &name));
+    int found = dit_words_find(dit_cache_names(), name);
+    if (found < 0) return dit_json_fail_word(doc, pointer, "policy", name, dit_cache_names());
+    *out = defaults_of((dit_cache_policy)(found + 1));
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys_of(out->policy)));
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "threshold", -1e6, 1e6, &out->threshold));
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "retention", 0, 1, &out->retention));
+    DIT_TRY(read_count(&r, "first", 0, DIT_MAX_BLOCKS, &out->first));
+    DIT_TRY(read_count(&r, "last", 0, DIT_MAX_BLOCKS, &out->last));
+    DIT_TRY(read_count(&r, "warmup", 0, DIT_CACHE_MAX_STEPS, &out->warmup));
+    DIT_TRY(read_count(&r, "max_hits", 0, DIT_CACHE_MAX_STEPS, &out->max_hits));
+    DIT_TRY(read_count(&r, "max_consecutive", 0, DIT_CACHE_MAX_STEPS, &out->max_consecutive));
+    DIT_TRY(read_count(&r, "interval", 1, DIT_CACHE_MAX_STEPS, &out->interval));
+    DIT_TRY(read_digits(&r, "mask", out->mask));
+    DIT_TRY(read_digits(&r, "replay", out->replay));
+    DIT_TRY(read_forced(&r, out->force));
+    DIT_TRY(read_forecast(&r, out));
+    DIT_TRY(read_mask_policy(&r, out));
+    if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_ratios(&r, out));
+    if (out->policy == DIT_CACHE_MASK) DIT_TRY(require(&r, out->mask[0], "mask"));
+    if (out->policy == DIT_CACHE_INTERVAL) DIT_TRY(require(&r, out->interval > 0, "interval"));
+    return DIT_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void put_forced(dit_json_writer *w, const dit_cache *cache, cJSON *object)
+{
+    if (!strchr(cache->force, '1')) return;
+    cJSON *list = dit_json_put_array(w, object, "force");
+    for (int step = 0; cache->force[step]; step++)
+        if (cache->force[step] == '1') dit_json_put_int(w, list, NULL, step);
+}
+
+static void put_forecast(dit_json_writer *w, const dit_cache *cache, cJSON *object)
+{
+    if (cache->forecast == DIT_FORECAST_HOLD) return;
+    cJSON *forecast = dit_json_put_object(w, object, "forecast");
+    dit_json_put_string(w, forecast, "kind", forecasts[cache->forecast]);
+    if (cache->forecast == DIT_FORECAST_TAYLOR) dit_json_put_int(w, forecast, "order", cache->order);
+    if (cache->forecast == DIT_FORECAST_LINE) dit_json_put_number(w, forecast, "weight", cache->weight);
+}
+
+void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object)
+{
+    const char *const *keys = keys_of(cache->policy);
+    dit_json_put_string(w, object, "policy", dit_cache_name(cache->policy));
+    if (dit_words_find(keys, "threshold") >= 0) dit_json_put_number(w, object, "threshold", cache->threshold);
+    if (dit_words_find(keys, "first") >= 0) dit_json_put_int(w, object, "first", cache->first);
+    if (dit_words_find(keys, "last") >= 0) dit_json_put_int(w, object, "last", cache->last);
+    if (cache->interval) dit_json_put_int(w, object, "interval", cache->interval);
+    if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
+    if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
+    if (cache->warmup) dit_json_put_int(w, object, "warmup", cache->warmup);
+    if (cache->max_hits) dit_json_put_int(w, object, "max_hits", cache->max_hits);
+    if (cache->max_consecutive) dit_json_put_int(w, object, "max_consecutive", cache->max_consecutive);
+    put_forced(w, cache, object);
+    put_forecast(w, cache, object);
+    if (cache->replay[0]) dit_json_put_string(w, object, "replay", cache->replay);
+    if (!cache->ratio_count) return;
+    dit_json_put_number(w, object, "retention", cache->retention);
+    cJSON *ratios = dit_json_put_array(w, object, "ratios");
+    for (int i = 0; i < cache->ratio_count; i++) dit_json_put_number(w, ratios, NULL, cache->ratios[i]);
+}
+
+static int count_digits(const char *digits, char digit)
+{
+    int count = 0;
+    for (; *digits; digits++) count += *digits == digit;
+    return count;
+}
+
+void dit_cache_label(const dit_cache *cache, char *out, size_t size)
+{
+    char inside[96] = "", more[96] = "";
+    size_t used = 0;
+    if (cache->policy == DIT_CACHE_MASK)
+        snprintf(inside, sizeof inside, "%d of %d", count_digits(cache->mask, '1'), (int)strlen(cache->mask));
+    else if (cache->policy == DIT_CACHE_INTERVAL)
+        snprintf(inside, sizeof inside, "%d", cache->interval);
+    else if (cache->policy == DIT_CACHE_DBCACHE)
+        snprintf(inside, sizeof inside, "F%d b%d %.6g", cache->first, cache->last, cache->threshold);
+    else
+        snprintf(inside, sizeof inside, "%.6g", cache->threshold);
+#define MORE(condition, ...)                                                                                           \
+    if (condition) used += (size_t)snprintf(more + used, sizeof more - used, __VA_ARGS__)
+    MORE(cache->policy == DIT_CACHE_MASK && cache->first, " F%d", cache->first);
+    MORE(cache->policy == DIT_CACHE_MASK && cache->last, " b%d", cache->last);
+    MORE(cache->warmup, " W%d", cache->warmup);
+    MORE(cache->max_consecutive, " K%d", cache->max_consecutive);
+    MORE(cache->max_hits, " H%d", cache->max_hits);
+    MORE(cache->policy != DIT_CACHE_MASK && cache->mask[0], " mask");
+    MORE(cache->replay[0], " replay");
+#undef MORE
+    if (cache->policy == DIT_CACHE_NONE)
+        snprintf(out, size, "none");
+    else if (cache->forecast == DIT_FORECAST_HOLD)
+        snprintf(out, size, "%s(%s%s)", dit_cache_name(cache->policy), inside, more);
+    else
+        snprintf(out, size, "%s(%s%s)+%s%d", dit_cache_name(cache->policy), inside, more, forecasts[cache->forecast],
+                 cache->order);
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
+
+static dit_status check_blocks(const dit_cache *cache, const dit_facts *facts)
+{
+    int64_t both = (int64_t)cache->first + cache->last;
+    if (both >= facts->layers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
+                                       "first %d and last %d leave none of %s's %lld blocks between them", cache->first,
+                                       cache->last, facts->family, (long long)facts->layers),
+                              "a cache reuses the blocks in the middle: take fewer first and last ones");
+    if (facts->skips && cache->last > cache->first)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "last %d is above first %d", cache->last, cache->first),
+            "the last blocks of %s take outputs of the first ones, which every step must run", facts->family);
+    return DIT_OK;
+}
+
+static dit_status check_length(const char *what, const char *digits, int64_t steps)
+{
+    if (!digits[0] || (int64_t)strlen(digits) == steps) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "the cache's %s has %d steps, but the run has %lld", what,
+                                   (int)strlen(digits), (long long)steps),
+                          "write a digit for each step");
+}
+
+dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
+{
+    if (cache->policy == DIT_CACHE_NONE) return DIT_OK;
+    if (dit_parallel_is_displaced(parallel))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s beside stages or displaced patches", dit_cache_name(cache->policy)),
+            "caches can be combined with ulysses, ring, tensor, cfg and data degrees");
+    if (facts->steps > DIT_CACHE_MAX_STEPS)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside %lld steps", (long long)facts->steps),
+                              "a cached run has at most %d steps", (int)DIT_CACHE_MAX_STEPS);
+    DIT_TRY(check_blocks(cache, facts));
+    DIT_TRY(check_length("mask", cache->mask, facts->steps));
+    DIT_TRY(check_length("replay", cache->replay, facts->steps));
+    if (cache->replay[0] == '0')
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "the cache's replay reuses in the first step"),
+                              "nothing has been computed then: the first digit must be 1");
+    return DIT_OK;
+}
+
+/* ---- decisions --------------------------------------------------------------------------------------------------- */
+
+bool dit_cache_is_known(const dit_cache *cache)
+{
+    return cache->replay[0] || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
+}
+
+/* The ratio of step `step`: the nearest of those that were measured with another number of steps, ties to even. */
+static double ratio_of(const dit_cache *cache, int step, int steps)
+{
+    if (steps < 2 || step == 0) return 1;
+    return cache->ratios[(int)nearbyint((double)step * (cache->ratio_count - 1) / (steps - 1))];
+}
+
+static bool ratios_count(const dit_cache *cache, int step, int steps)
+{
+    return cache->policy == DIT_CACHE_MAGCACHE && step >= (int)(cache->retention * steps + 0.5);
+}
+
+static char plan_magcache(const dit_cache *cache, const dit_cache_state *state, int steps)
+{
+    double product = (1 + state->product) * ratio_of(cache, state->step, steps);
+    if (!ratios_count(cache, state->step, steps)) return 'm';
+    return cache->threshold > 0 && state->drift + fabs(1 - product) <= cache->threshold ? DIT_CACHE_HIT : 't';
+}
+
+/* What the policy itself says of a step that neither warm-up nor force nor a limit decides. */
+static char plan_policy(const dit_cache *cache, const dit_cache_state *state, int steps)
+{
+    int step = state->step;
+    switch (cache->policy) {
+    case DIT_CACHE_INTERVAL: return step % cache->interval == 0 || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
+    case DIT_CACHE_MAGCACHE: return plan_magcache(cache, state, steps);
+    case DIT_CACHE_MASK: return DIT_CACHE_HIT; /* the mask allows it */
+    default: return cache->mask_is_static ? DIT_CACHE_HIT : DIT_CACHE_TEST;
+    }
+}
+
+char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int steps)
+{
+    int step = state->step;
+    if (cache->policy == DIT_CACHE_NONE) return 'm';
+    if (cache->replay[0]) return cache->replay[step] == '1' ? 'm' : DIT_CACHE_HIT;
+    if (step == 0 || step < cache->warmup) return 'w';
+    if (cache->force[0] && cache->force[step] == '1') return 'f';
+    if (cache->mask[0] && cache->mask[step] == '1') return 'm';
+    char policy = plan_policy(cache, state, steps);
+    if (policy != DIT_CACHE_HIT && policy != DIT_CACHE_TEST) return policy;
+    if (cache->max_hits && state->hits >= cache->max_hits) return 'k';
+    if (cache->max_consecutive && state->consecutive >= cache->max_consecutive) return 'k';
+    return policy;
+}
+
+void dit_cache_note(const dit_cache *cache, dit_cache_state *state, int steps, char decision)
+{
+    bool hit = decision == DIT_CACHE_HIT;
+    if (hit && ratios_count(cache, state->step, steps)) {
+        state->product = (1 + state->product) * ratio_of(cache, state->step, steps) - 1;
+        state->drift += fabs(state->product);
+    }
+    if (!hit) state->product = state->drift = 0;
+    state->hits += hit;
+    state->consecutive = hit ? state->consecutive + 1 : 0;
+    state->step++;
+}
+
+void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, char *out)
+{
+    dit_cache_state state = {0};
+    for (int step = 0; step < steps; step++) {
+        char decision = dit_cache_plan(cache, &state, steps);
+        if (decision == DIT_CACHE_TEST) decision = otherwise == '1' ? 't' : DIT_CACHE_HIT;
+        out[step] = decision == DIT_CACHE_HIT ? '0' : '1';
+        dit_cache_note(cache, &state, steps, decision);
+    }
+    out[steps] = 0;
+}

@@ -1,0 +1,109 @@
+/* Cache: settings of what a run reuses from step to step instead of computing it, as in a case document.
+ *
+ * A step runs the first blocks, then either computes the blocks in the middle and keeps what they add to the stream, or
+ * (a hit) adds what was kept, and then runs the last blocks. A policy decides which. Policies of kind `schedule` know
+ * their steps before the run; `measured` ones compare tensors while they run. engine/cache/ runs them.
+ *
+ * Sources: FBCache is ParaAttention's first-block cache; DBCache is cache-dit's; MagCache: Ma et al. (arXiv:2506.09045).
+ */
+#ifndef DIT_BASE_CACHE_H
+#define DIT_BASE_CACHE_H
+
+#include "base/facts.h"
+#include "base/json_writer.h"
+#include "base/parallel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Columns: constant; name; kind; what decides, for people. */
+#define DIT_CACHE_LIST(X)                                                                                              \
+    X(MASK, "mask", SCHEDULE, "a digit for each step: 1 computes, 0 reuses")                                           \
+    X(INTERVAL, "interval", SCHEDULE, "every N-th step computes")                                                      \
+    X(MAGCACHE, "magcache", SCHEDULE, "the product of known ratios of residuals, until it has drifted too far")        \
+    X(FBCACHE, "fbcache", MEASURED, "how much the first block adds, against the last computed step")                   \
+    X(DBCACHE, "dbcache", MEASURED, "how much the first blocks add, against the last computed step")
+
+typedef enum {
+    DIT_CACHE_NONE,
+#define DIT_CACHE_ENUM(constant, ...) DIT_CACHE_##constant,
+    DIT_CACHE_LIST(DIT_CACHE_ENUM)
+#undef DIT_CACHE_ENUM
+        DIT_CACHE_COUNT
+} dit_cache_policy;
+typedef enum { DIT_CACHE_SCHEDULE, DIT_CACHE_MEASURED } dit_cache_kind;
+typedef enum { DIT_FORECAST_HOLD, DIT_FORECAST_TAYLOR, DIT_FORECAST_LINE, DIT_FORECAST_COUNT } dit_forecast;
+
+enum { DIT_CACHE_MAX_STEPS = 1000, DIT_CACHE_MAX_ORDER = 2 };
+
+/* All zeros: nothing is reused. Strings have a digit for each step, 1 for a computed one; "": none. */
+typedef struct {
+    dit_cache_policy policy;
+    double threshold;      /* hits lie below it; 0 or less: there is none                                       */
+    int first, last;       /* blocks of the whole model that every step runs, before and after the middle       */
+    int warmup;            /* so many first steps are computed; 0 is as 1: the first step always is             */
+    int max_hits;          /* in all; 0: any number                                                             */
+    int max_consecutive;   /* one after the other; 0: any number                                                */
+    int interval;          /* of interval: steps from one computed step to the next                             */
+    bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */
+    dit_forecast forecast; /* what is added on a hit: what was kept, or an extrapolation of it                 */
+    int order;             /* of the forecast: differences that it uses, 0 with hold                           */
+    double weight;         /* of line: of its difference                                                       */
+    double retention;      /* of magcache: the share of first steps that are computed                          */
+    int ratio_count;       /* of magcache: how many ratios follow                                              */
+    double ratios[DIT_CACHE_MAX_STEPS]; /* mean size of a step's residual over that of the step before        */
+    char mask[DIT_CACHE_MAX_STEPS + 1];
+    char force[DIT_CACHE_MAX_STEPS + 1];  /* a 1 for each step that is computed whatever the policy says        */
+    char replay[DIT_CACHE_MAX_STEPS + 1]; /* decisions of an earlier run, taken instead of deciding            */
+} dit_cache;
+
+/* Names of policies without "none", and of forecasts, NULL at the end. */
+const char *const *dit_cache_names(void);
+const char *const *dit_forecast_names(void);
+const char *dit_cache_name(dit_cache_policy policy); /* "none" for NONE */
+const char *dit_cache_about(dit_cache_policy policy);
+dit_cache_kind dit_cache_kind_of(dit_cache_policy policy);
+
+/* Reads {"policy": "fbcache", "threshold": 0.08, ...}; unknown keys, and keys that the policy does not read, are errors.
+ * Defaults are those in use: fbcache first 1, threshold 0.08; dbcache first 8, warmup 8, threshold 0.08. `steps`: of the
+ * run; 0: unknown, then strings and "force" may have any length. Errors: DIT_ERR_JSON_*. */
+dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *pointer, int steps, dit_cache *out);
+/* Writes all that the policy reads, as dit_cache_read takes it; a mask and "force" as digits. */
+void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object);
+/* Writes "fbcache(0.08)", "dbcache(F8 b0 0.08)", "interval(3)", "mask(17 of 28)", with "+taylor1" of a forecast. */
+void dit_cache_label(const dit_cache *cache, char *out, size_t size);
+
+/* Checks settings against the model, the mesh and the number of steps. Errors: DIT_ERR_CONSTRAINT_CACHE where the mesh
+ * uses K and V of the step before, where first and last leave no block between them, where strings have another length
+ * than the run, or where a step would reuse what was never computed. */
+dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts);
+
+/* True if decisions are known before the run: those of a schedule, and replayed ones. */
+bool dit_cache_is_known(const dit_cache *cache);
+/* Why a step is computed or reused, a letter each: w first steps, f forced, m mask or schedule, k a limit, t a test, '.'
+ * reused. DIT_CACHE_TEST: a test must decide. */
+enum { DIT_CACHE_HIT = '.', DIT_CACHE_TEST = '?' };
+/* What deciding remembers from step to step. All zeros before the first one. */
+typedef struct {
+    int step, hits, consecutive; /* consecutive: hits since the newest computed step                        */
+    double product, drift;       /* of magcache: the product of ratios less one, and the sum of its sizes   */
+} dit_cache_state;
+/* Says what step `state->step` of `steps` does, as far as settings alone tell. Changes nothing. */
+char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int steps);
+/* Takes note of the decision, which is a letter, and goes on to the next step. */
+void dit_cache_note(const dit_cache *cache, dit_cache_state *state, int steps, char decision);
+/* Writes the decisions of all steps, `steps` digits, 1 for a computed one. Those of a test are `otherwise`: 1 or 0. */
+void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, char *out);
+
+/* What the closed forms need to know of a run's decisions. */
+typedef struct {
+    int64_t first, last; /* blocks that run in every step, as in the settings */
+    int64_t hits;        /* steps that reuse the blocks between               */
+    int64_t tests;       /* steps at which ranks agreed on a test             */
+} dit_cache_use;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

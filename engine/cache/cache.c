@@ -1,0 +1,396 @@
+#include "engine/cache/indicator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The indicator of each measured policy. */
+static const dit_cache_indicator *const indicators[DIT_CACHE_COUNT] = {
+    [DIT_CACHE_FBCACHE] = &dit_cache_first_blocks,
+    [DIT_CACHE_DBCACHE] = &dit_cache_first_blocks,
+};
+
+/* Ranks that share an image decide together; each axis gathers what the one before has. */
+static const dit_axis agree[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_CFG};
+enum { AGREE = sizeof agree / sizeof *agree };
+
+/* Parts of a forward that a device records by themselves. */
+enum { PART_FIRST = 1, PART_COMPUTE, PART_REUSE };
+
+/* ---- making ready ------------------------------------------------------------------------------------------------ */
+
+static int64_t elements_of(const dit_cache_rows *rows)
+{
+    return rows->batch * rows->rows * rows->width;
+}
+
+/* Returns how many ranks decide together. */
+static int64_t deciders(const dit_runtime *rt)
+{
+    int64_t ranks = 1;
+    for (int i = 0; i < AGREE; i++) ranks *= dit_comm_size(rt->comm[agree[i]]);
+    return ranks;
+}
+
+static dit_status take_doubles(dit_arena *arena, int64_t count, double **out)
+{
+    void *memory;
+    DIT_TRY(dit_arena_array(arena, count, DIT_DTYPE_FP64, &memory));
+    *out = memory;
+    return DIT_OK;
+}
+
+static dit_status take_buffers(dit_cache_run *run)
+{
+    dit_runtime *rt = run->rt;
+    bool tested = run->indicator != NULL;
+    for (int i = 0; i <= run->settings.order; i++)
+        DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->kept), &run->added[i]));
+    if (tested || run->settings.order) DIT_TRY(dit_arena_activations(&rt->step, elements_of(&run->kept), &run->now));
+    if (!tested) return DIT_OK;
+    DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->image), &run->reference));
+    DIT_TRY(take_doubles(&rt->step, 2 * run->image.batch * run->image.rows, &run->of_rows));
+    DIT_TRY(take_doubles(&rt->comm_arena, 2, &run->sums));
+    for (int i = 0; i < 2; i++) DIT_TRY(take_doubles(&rt->comm_arena, 2 * deciders(rt), &run->gathered[i]));
+    return DIT_OK;
+}
+
+/* Sizes the rows: no head reads text rows, so they are kept only where blocks follow. */
+static void size_rows(dit_cache_run *run)
+{
+    const dit_partition *part = &run->model->params.partition;
+    int64_t text = run->rt->facts.joint ? part->text_count : 0;
+    run->image = (dit_cache_rows){.batch = part->batch,
+                                  .rows = part->image_count,
+                                  .width = run->model->width,
+                                  .skipped = text,
+                                  .stream_rows = text + part->image_count};
+    run->kept = run->image;
+    if (run->settings.last == 0) return;
+    run->kept.rows = run->kept.stream_rows;
+    run->kept.skipped = 0;
+}
+
+dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps, dit_cache_run **out)
+{
+    dit_runtime *rt = model->params.rt;
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&rt->run, sizeof(dit_cache_run), &memory));
+    dit_cache_run *run = *out = memory;
+    *run = (dit_cache_run){.model = model, .rt = rt, .settings = *cache};
+    run->log.steps = steps;
+    run->log.data_rank = rt->coordinates[DIT_AXIS_DATA];
+    if (!cache->replay[0]) run->indicator = indicators[cache->policy];
+    size_rows(run);
+    dit_cache_reset(run);
+    return take_buffers(run);
+}
+
+void dit_cache_reset(dit_cache_run *run)
+{
+    dit_cache_log *log = &run->log;
+    run->state = (dit_cache_state){0};
+    run->differences = run->since = 0;
+    *log = (dit_cache_log){.steps = log->steps, .data_rank = log->data_rank};
+}
+
+/* ---- sums of the stream's rows ----------------------------------------------------------------------------------- */
+
+/* y = sum of a[i] x[i] where operands with a true `of_stream` lie in the stream, and the others are dense. One call where
+ * the rows lie together, else one for each batch entry. */
+static void combine(dit_cache_run *run, const dit_cache_rows *rows, dit_combine_args args, const bool *of_stream,
+                    bool to_stream)
+{
+    int64_t entry = rows->rows * rows->width, stride = rows->stream_rows * rows->width;
+    bool together = rows->rows == rows->stream_rows;
+    args.elements = together ? rows->batch * entry : entry;
+    for (int64_t b = 0; b < (together ? 1 : rows->batch); b++) {
+        dit_combine_args now = args;
+        int64_t in_stream = b * stride + rows->skipped * rows->width, dense = b * entry;
+        for (int i = 0; i < args.count; i++) now.x[i] += of_stream[i] ? in_stream : dense;
+        now.y += to_stream ? in_stream : dense;
+        ops_combine(run->rt, &now);
+    }
+}
+
+void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, float b, float *out)
+{
+    static const bool of_stream[] = {true, false};
+    combine(run, rows,
+            (dit_combine_args){.count = b != 0 ? 2 : 1, .x = {run->model->stream, out}, .a = {a, b}, .y = out},
+            of_stream, false);
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+
+/* Where the stream's change over the middle blocks is collected: apart, where differences to the last one are kept. */
+static float *change_of(dit_cache_run *run)
+{
+    return run->settings.order ? run->now : run->added[0];
+}
+
+/* Makes differences of each order from the change and the last ones: d[i + 1] = (new d[i] - old d[i]) / steps between.
+ * Buffers change places, so addresses differ from step to step. */
+static void renew_differences(dit_cache_run *run)
+{
+    int most = run->differences < run->settings.order ? run->differences + 1 : run->settings.order;
+    bool first = run->state.step == 0;
+    float per_step = 1.0f / (float)run->since;
+    for (int i = 0; i <= run->settings.order; i++) {
+        float *newest = run->now;
+        if (first || i == most) {
+            run->now = run->added[i];
+            run->added[i] = newest;
+            break;
+        }
+        ops_combine(run->rt, &(dit_combine_args){.elements = elements_of(&run->kept),
+                                                 .count = 2,
+                                                 .x = {newest, run->added[i]},
+                                                 .a = {per_step, -per_step},
+                                                 .y = run->added[i]});
+        run->now = run->added[i];
+        run->added[i] = newest;
+    }
+    run->differences = first ? 0 : most;
+}
+
+/* Returns the weight of difference i, k steps after the last computed one: k^i / i!, or w k. */
+static float weight_of(const dit_cache *cache, int i, int k)
+{
+    double weight = 1;
+    for (int j = 1; j <= i; j++) weight *= (double)k / j;
+    return (float)(i > 0 && cache->forecast == DIT_FORECAST_LINE ? cache->weight * weight : weight);
+}
+
+static void add_kept(dit_cache_run *run)
+{
+    static const bool of_stream[] = {true, false, false, false};
+    dit_combine_args args = {.count = 1, .x = {run->model->stream}, .a = {1}, .y = run->model->stream};
+    for (int i = 0; i <= run->differences; i++) {
+        args.x[args.count] = run->added[i];
+        args.a[args.count++] = weight_of(&run->settings, i, run->since);
+    }
+    combine(run, &run->kept, args, of_stream, true);
+}
+
+/* ---- parts of a forward ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    dit_cache_run *run;
+    const dit_forward_args *args;
+} forward_call;
+
+static dit_status run_first(void *context)
+{
+    const forward_call *call = context;
+    dit_cache_run *run = call->run;
+    DIT_TRY(dit_model_begin(run->model, call->args->timestep));
+    DIT_TRY(dit_model_embed(run->model, call->args->latents));
+    if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->embedded(run));
+    if (run->settings.first) DIT_TRY(dit_model_some_blocks(run->model, 0, run->settings.first));
+    if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->first_done(run));
+    return DIT_OK;
+}
+
+static dit_status run_last(const forward_call *call)
+{
+    dit_model *model = call->run->model;
+    int64_t last = call->run->settings.last;
+    if (last) DIT_TRY(dit_model_some_blocks(model, call->run->rt->facts.layers - last, last));
+    return dit_model_head(model, call->args->output);
+}
+
+static dit_status compute(void *context)
+{
+    const forward_call *call = context;
+    dit_cache_run *run = call->run;
+    const dit_cache *settings = &run->settings;
+    int64_t middle = run->rt->facts.layers - settings->first - settings->last;
+    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
+        if (run->indicator) run->indicator->computed(run);
+        dit_cache_take(run, &run->kept, -1, 0, change_of(run));
+    });
+    DIT_TRY(dit_model_some_blocks(run->model, settings->first, middle));
+    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
+        dit_cache_take(run, &run->kept, 1, 1, change_of(run));
+        if (settings->order) renew_differences(run);
+    });
+    return run_last(call);
+}
+
+static dit_status reuse(void *context)
+{
+    const forward_call *call = context;
+    DIT_TIMED(call->run->rt, DIT_TIME_CACHE, add_kept(call->run));
+    return run_last(call);
+}
+
+/* Differences change places and weights from step to step: nothing is recorded then. */
+static dit_status do_part(dit_cache_run *run, int part, const forward_call *call, dit_status (*work)(void *context))
+{
+    if (run->settings.order) return work((void *)call);
+    return dit_model_do_part(run->model, part, call->args, work, (void *)call);
+}
+
+/* ---- deciding ---------------------------------------------------------------------------------------------------- */
+
+/* Gathers the sums of all ranks that decide together; *out has them in the order of ranks. */
+static dit_status gather_sums(dit_cache_run *run, const double **out)
+{
+    int64_t count = 2;
+    const double *mine = run->sums;
+    for (int i = 0; i < AGREE; i++) {
+        dit_comm *comm = run->rt->comm[agree[i]];
+        double *all = mine == run->gathered[0] ? run->gathered[1] : run->gathered[0];
+        if (dit_comm_size(comm) == 1) continue;
+        DIT_TRY(dit_comm_gather_terms(comm, mine, count, all));
+        count *= dit_comm_size(comm);
+        mine = all;
+    }
+    *out = mine;
+    return dit_runtime_download(run->rt, mine, count);
+}
+
+/* Measures how much the indicator has changed since the last computed step. */
+static dit_status measure(dit_cache_run *run, double *value)
+{
+    const dit_cache_rows *rows = &run->image;
+    const double *sums;
+    double difference = 0, size = 0;
+    ops_difference(run->rt, &(dit_difference_args){.rows = rows->batch * rows->rows,
+                                                   .cols = rows->width,
+                                                   .a = run->now,
+                                                   .b = run->reference,
+                                                   .of_rows = run->of_rows,
+                                                   .sums = run->sums});
+    DIT_TRY(gather_sums(run, &sums));
+    *value = 0;
+    if (run->rt->ledger.counting_only) return DIT_OK;
+    for (int64_t i = 0; i < deciders(run->rt); i++) difference += sums[2 * i], size += sums[2 * i + 1];
+    if (!isfinite(difference) || !isfinite(size) || (size == 0 && difference != 0))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NONFINITE, "step %d: the cache compares %g with %g, which is no number",
+                                       run->state.step, difference, size),
+                              "look at the latents of the step before: something overflowed or was never computed");
+    *value = size > 0 ? difference / size : 0;
+    return DIT_OK;
+}
+
+/* Decides for this step; *decision is a letter of base/cache.h. A run that is only counted computes where a test would
+ * decide. */
+static dit_status decide(dit_cache_run *run, char *decision)
+{
+    dit_cache_log *log = &run->log;
+    int step = run->state.step;
+    double value;
+    *decision = dit_cache_plan(&run->settings, &run->state, log->steps);
+    log->values[step] = -1;
+    if (*decision == DIT_CACHE_TEST) {
+        DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(measure(run, &value)));
+        bool hit = value < run->settings.threshold && !run->rt->ledger.counting_only;
+        *decision = hit ? DIT_CACHE_HIT : 't';
+        log->values[step] = value;
+        log->tests++;
+    }
+    log->reasons[step] = *decision;
+    log->hits += *decision == DIT_CACHE_HIT;
+    return DIT_OK;
+}
+
+dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
+{
+    dit_window whole = dit_model_whole(run->model, args->step);
+    forward_call call = {run, args};
+    char decision;
+    if (args->step != run->state.step)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a cache is at step %d and gets step %d", run->state.step, args->step);
+    dit_model_set_window(run->model, &whole);
+    DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
+    DIT_TRY(decide(run, &decision));
+    run->since++;
+    bool hit = decision == DIT_CACHE_HIT;
+    if (hit && run->since > run->log.oldest) run->log.oldest = run->since;
+    DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
+    if (!hit) run->since = 0;
+    dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
+    return DIT_OK;
+}
+
+/* ---- what was decided -------------------------------------------------------------------------------------------- */
+
+const dit_cache_log *dit_cache_log_of(const dit_cache_run *run)
+{
+    return &run->log;
+}
+
+const dit_cache *dit_cache_settings(const dit_cache_run *run)
+{
+    return &run->settings;
+}
+
+dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
+{
+    return (dit_cache_use){.first = cache->first, .last = cache->last, .hits = log->hits, .tests = log->tests};
+}
+
+dit_cache_use dit_cache_known_use(const dit_cache *cache, int steps)
+{
+    char decisions[DIT_CACHE_MAX_STEPS + 1];
+    dit_cache_use use = {.first = cache->first, .last = cache->last};
+    dit_cache_decide_all(cache, steps, '1', decisions);
+    for (int step = 0; step < steps; step++) use.hits += decisions[step] == '0';
+    return use;
+}
+
+int64_t dit_cache_state_bytes(const dit_cache_run *run)
+{
+    int64_t kept = 1 + run->settings.order + (run->now != NULL);
+    int64_t elements = kept * elements_of(&run->kept) + (run->reference ? elements_of(&run->image) : 0);
+    return elements * dit_dtype_bytes(run->rt->ledger.dtype);
+}
+
+int64_t dit_cache_deciders(const dit_cache_run *run)
+{
+    return deciders(run->rt);
+}
+
+double dit_cache_margin(const dit_cache *cache, const dit_cache_log *log)
+{
+    double least = INFINITY;
+    for (int step = 0; step < log->steps; step++) {
+        if (log->values[step] < 0 || cache->threshold <= 0) continue;
+        least = fmin(least, fabs(log->values[step] - cache->threshold) / cache->threshold);
+    }
+    return least;
+}
+
+/* Compares two logs of ranks that made the same images. */
+static dit_status compare_logs(const dit_cache_log *a, int rank_a, const dit_cache_log *b, int rank_b)
+{
+    for (int step = 0; step < a->steps; step++)
+        if (a->reasons[step] != b->reasons[step] || a->values[step] != b->values[step])
+            return DIT_FAIL(DIT_ERR_MISMATCH,
+                            "step %d: rank %d decided '%c' on %.17g, but rank %d '%c' on %.17g: ranks that share an "
+                            "image must decide alike",
+                            step, rank_a, a->reasons[step], a->values[step], rank_b, b->reasons[step], b->values[step]);
+    return DIT_OK;
+}
+
+dit_status dit_cache_meet(const dit_cache_run *run, dit_cache_log **logs)
+{
+    dit_comm *world = dit_comm_world();
+    int size = dit_comm_size(world);
+    char *all = NULL;
+    int64_t *offsets = calloc((size_t)size + 1, sizeof *offsets);
+    *logs = NULL;
+    if (!offsets) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the decisions of %d ranks", size);
+    dit_status st = dit_comm_collect(world, &run->log, (int64_t)sizeof run->log, &all, offsets);
+    free(offsets);
+    if (st != DIT_OK) return st;
+    *logs = (dit_cache_log *)(void *)all;
+    for (int rank = 1; rank < size && st == DIT_OK; rank++) {
+        int first = 0;
+        while ((*logs)[first].data_rank != (*logs)[rank].data_rank) first++;
+        st = compare_logs(&(*logs)[first], first, &(*logs)[rank], rank);
+    }
+    return st;
+}

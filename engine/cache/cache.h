@@ -1,0 +1,50 @@
+/* Cache: forwards that reuse what their middle blocks added to the stream in an earlier step.
+ *
+ *   begin, embed, first blocks -> decision -- compute --> middle blocks, kept := what they added --> last blocks, head
+ *                                         \--- reuse ---> stream += kept, or its forecast ------/
+ *
+ * base/cache.h has the settings and says which steps are known before the run. Where a test decides, an indicator
+ * (indicator.h) gives two sums over this rank's rows; ranks that share an image exchange them and add them in the order
+ * of ranks, so that all decide alike. Guidance branches are decided for together.
+ */
+#ifndef DIT_ENGINE_CACHE_H
+#define DIT_ENGINE_CACHE_H
+
+#include "base/cache.h"
+#include "engine/models/model.h"
+
+typedef struct dit_cache_run dit_cache_run;
+
+/* What was decided in the newest request. Plain data: ranks send it as bytes. */
+typedef struct {
+    int steps, tests, hits;
+    int data_rank;                         /* ranks of one data coordinate make the same images */
+    char reasons[DIT_CACHE_MAX_STEPS + 1]; /* a letter for each step (base/cache.h)              */
+    double values[DIT_CACHE_MAX_STEPS];    /* of the tests: sum of differences over sum of the reference; -1: no test */
+    int oldest;                            /* most steps since what was reused had been computed */
+} dit_cache_log;
+
+/* Takes the memory of a cache for `model`, from rt->image (state) and rt->step, for runs of `steps` steps. `cache` has
+ * passed dit_cache_check. The result lies in rt->run. Errors: DIT_ERR_MEMORY. */
+dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps, dit_cache_run **out);
+/* Begins a request: nothing is kept any more. */
+void dit_cache_reset(dit_cache_run *run);
+/* As dit_model_forward, with the middle blocks computed or reused. Steps come in order, from 0. Errors: those of the
+ * model; DIT_ERR_NONFINITE for an indicator that is no number. */
+dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args);
+
+const dit_cache_log *dit_cache_log_of(const dit_cache_run *run);
+/* What the closed forms need of a log; and of a cache whose decisions are known before the run. */
+dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log);
+dit_cache_use dit_cache_known_use(const dit_cache *cache, int steps);
+const dit_cache *dit_cache_settings(const dit_cache_run *run);
+/* Bytes that one rank keeps for the cache, and the ranks that decide together. */
+int64_t dit_cache_state_bytes(const dit_cache_run *run);
+int64_t dit_cache_deciders(const dit_cache_run *run);
+/* Returns the smallest distance of a test's value to the threshold, relative to it; INFINITY without tests. */
+double dit_cache_margin(const dit_cache *cache, const dit_cache_log *log);
+/* Gathers the logs of all ranks, uncounted, and checks that ranks which share images decided alike on equal values.
+ * Collective over the world. logs [world] malloc'ed, the caller frees it. Errors: DIT_ERR_MISMATCH naming step and rank. */
+dit_status dit_cache_meet(const dit_cache_run *run, dit_cache_log **logs);
+
+#endif

@@ -1,0 +1,44 @@
+/* Indicators: what a measured policy compares. Each is a file and a row of the table in cache.c. */
+#ifndef DIT_ENGINE_CACHE_INDICATOR_H
+#define DIT_ENGINE_CACHE_INDICATOR_H
+
+#include "engine/cache/cache.h"
+
+/* What a policy asks to be done around the first blocks. Each entry only queues operators; NULL: nothing. */
+typedef struct {
+    void (*embedded)(dit_cache_run *run);   /* the stream has what the first block takes        */
+    void (*first_done)(dit_cache_run *run); /* the first blocks have run                        */
+    void (*computed)(dit_cache_run *run);   /* this step computes: its value is the reference   */
+} dit_cache_indicator;
+
+/* x_F - x_0 over image rows, against that of the last computed step: fbcache and dbcache. */
+extern const dit_cache_indicator dit_cache_first_blocks;
+
+/* ---- the state, for indicators ----------------------------------------------------------------------------------- */
+
+/* Rows of the stream that a cache keeps: image rows, or all of them where last blocks read text, too. */
+typedef struct {
+    int64_t batch, rows, width;   /* kept [batch, rows, width] dense                      */
+    int64_t skipped, stream_rows; /* rows of text before them, and of the stream in all   */
+} dit_cache_rows;
+
+struct dit_cache_run {
+    dit_model *model;
+    dit_runtime *rt;
+    dit_cache settings;
+    const dit_cache_indicator *indicator;  /* NULL: a schedule                                                  */
+    dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
+    float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
+    float *now;                            /* scratch of kept.rows: the indicator's value, then what is added now */
+    float *reference;                      /* [image]: the indicator's value in the last computed step           */
+    double *of_rows, *sums, *gathered[2];  /* the sums of rows; of this rank [2]; of ranks                       */
+    int differences;                       /* how many of `added` beyond the first are filled                    */
+    int since;                             /* steps since the last computed one                                  */
+    dit_cache_state state;
+    dit_cache_log log;
+};
+
+/* out = a x + b out over the rows of the stream; `out` is dense. b 0: out is not read. */
+void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, float b, float *out);
+
+#endif

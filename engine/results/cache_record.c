@@ -1,0 +1,100 @@
+#include "engine/results/cache_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_decisions(dit_json_writer *w, const dit_cache_log *log, cJSON *out)
+{
+    char digits[DIT_CACHE_MAX_STEPS + 1];
+    for (int step = 0; step < log->steps; step++) digits[step] = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
+    digits[log->steps] = 0;
+    dit_json_put_string(w, out, "decisions", digits);
+    dit_json_put_string(w, out, "reasons", log->reasons);
+    dit_json_put_int(w, out, "computed", log->steps - log->hits);
+    dit_json_put_int(w, out, "hits", log->hits);
+    dit_json_put_int(w, out, "tests", log->tests);
+}
+
+static void put_values(dit_json_writer *w, const dit_cache *cache, const dit_cache_log *log, cJSON *out)
+{
+    double margin = dit_cache_margin(cache, log);
+    int tested_hits = 0;
+    if (!log->tests) return;
+    cJSON *values = dit_json_put_array(w, out, "values");
+    for (int step = 0; step < log->steps; step++) {
+        if (log->values[step] < 0) continue;
+        tested_hits += log->reasons[step] == DIT_CACHE_HIT;
+        dit_json_put_number(w, values, NULL, log->values[step]);
+    }
+    if (isfinite(margin)) dit_json_put_number(w, out, "smallest_margin", margin);
+    dit_json_put_bool(w, out, "inert", tested_hits == 0 || tested_hits == log->tests);
+}
+
+void dit_cache_record_put(dit_json_writer *w, const dit_cache *cache, const dit_cache_log *log, int64_t state_bytes,
+                          int64_t deciders, cJSON *record)
+{
+    bool measured = dit_cache_kind_of(cache->policy) == DIT_CACHE_MEASURED;
+    char label[128];
+    cJSON *out = dit_json_put_object(w, record, "cache");
+    dit_cache_label(cache, label, sizeof label);
+    dit_json_put_string(w, out, "policy", dit_cache_name(cache->policy));
+    dit_json_put_string(w, out, "label", label);
+    dit_json_put_string(w, out, "kind", measured ? "measured" : "schedule");
+    dit_json_put_bool(w, out, "replayed", cache->replay[0] != 0);
+    cJSON *settings = dit_json_put_object(w, out, "settings");
+    if (settings) dit_cache_to_json(w, cache, settings);
+    put_decisions(w, log, out);
+    put_values(w, cache, log, out);
+    dit_json_put_int(w, out, "largest_age", log->oldest);
+    if (!state_bytes) return;
+    dit_json_put_int(w, out, "state_bytes", state_bytes);
+    dit_json_put_int(w, out, "agreement_bytes", 2 * (int64_t)sizeof(double) * (deciders - 1) * log->tests);
+}
+
+/* ---- beside latents ---------------------------------------------------------------------------------------------- */
+
+void dit_cache_record_tensors(const dit_cache_log *log, float *computed, float *values, dit_tensor_out out[2])
+{
+    for (int step = 0; step < log->steps; step++) {
+        computed[step] = log->reasons[step] == DIT_CACHE_HIT ? 0 : 1;
+        values[step] = (float)log->values[step];
+    }
+    out[0] = (dit_tensor_out){.name = "cache_computed", .rank = 1, .shape = {log->steps}, .data = computed};
+    out[1] = (dit_tensor_out){.name = "cache_values", .rank = 1, .shape = {log->steps}, .data = values};
+}
+
+static dit_status read_computed(const char *path, int steps, float *computed)
+{
+    dit_safetensors *file;
+    dit_tensor_view view;
+    DIT_TRY(dit_safetensors_open(path, &file));
+    dit_status st = DIT_OK;
+    if (!dit_safetensors_find(file, "cache_computed", &view) || view.elements != steps)
+        st = dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s has no tensor cache_computed of %d steps", path, steps),
+                            "it is no oracle of this cached run");
+    if (st == DIT_OK) st = dit_tensor_read(&view, 0, steps, computed);
+    dit_safetensors_close(file);
+    return st;
+}
+
+dit_status dit_cache_record_compare(const char *path, const dit_cache *cache, const dit_cache_log *log, bool *alike,
+                                    char reason[256])
+{
+    float computed[DIT_CACHE_MAX_STEPS];
+    int step = 0;
+    *alike = true;
+    DIT_TRY(read_computed(path, log->steps, computed));
+    while (step < log->steps && (log->reasons[step] != DIT_CACHE_HIT) == (computed[step] != 0)) step++;
+    if (step == log->steps) return DIT_OK;
+    double value = log->values[step], margin = fabs(value - cache->threshold) / fabs(cache->threshold);
+    *alike = false;
+    if (value < 0 || !(margin < DIT_CACHE_MARGIN))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_MISMATCH, "step %d: the cache %s on %.9g (threshold %g), but its oracle does not", step,
+                     log->reasons[step] == DIT_CACHE_HIT ? "reuses" : "computes", value, cache->threshold),
+            "the decisions of engine/cache/ and of the oracle must be equal");
+    snprintf(reason, 256, "step %d: the test was within %.1e of the threshold, and the oracle decided otherwise", step,
+             margin);
+    return DIT_OK;
+}
