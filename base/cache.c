@@ -303,9 +303,9 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     if (cache->interval) dit_json_put_int(w, object, "interval", cache->interval);
     if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
     if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
-    if (cache->warmup) dit_json_put_int(w, object, "warmup", cache->warmup);
-    if (cache->max_hits) dit_json_put_int(w, object, "max_hits", cache->max_hits);
-    if (cache->max_consecutive) dit_json_put_int(w, object, "max_consecutive", cache->max_consecutive);
+    dit_json_put_int(w, object, "warmup", cache->warmup);
+    dit_json_put_int(w, object, "max_hits", cache->max_hits);
+    dit_json_put_int(w, object, "max_consecutive", cache->max_consecutive);
     put_forced(w, cache, object);
     put_forecast(w, cache, object);
     if (cache->replay[0]) dit_json_put_string(w, object, "replay", cache->replay);
@@ -473,4 +473,17 @@ void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, cha
         dit_cache_note(cache, &state, steps, decision);
     }
     out[steps] = 0;
+}
+
+dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps)
+{
+    dit_cache_use use = {.first = cache->first, .last = cache->last};
+    dit_cache_state state = {0};
+    while (state.step < steps) {
+        char decision = dit_cache_plan(cache, &state, steps);
+        use.tests += decision == DIT_CACHE_TEST;
+        use.hits += decision == DIT_CACHE_HIT;
+        dit_cache_note(cache, &state, steps, decision == DIT_CACHE_TEST ? 't' : decision);
+    }
+    return use;
 }

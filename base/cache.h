@@ -100,8 +100,10 @@ void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, cha
 typedef struct {
     int64_t first, last; /* blocks that run in every step, as in the settings */
     int64_t hits;        /* steps that reuse the blocks between               */
-    int64_t tests;       /* steps at which ranks agreed on a test             */
+    int64_t tests;       /* steps at which ranks agree on a test              */
 } dit_cache_use;
+/* What settings alone tell of it. Steps that a test decides count as computed. */
+dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps);
 
 #ifdef __cplusplus
 }

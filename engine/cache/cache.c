@@ -332,15 +332,6 @@ dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
     return (dit_cache_use){.first = cache->first, .last = cache->last, .hits = log->hits, .tests = log->tests};
 }
 
-dit_cache_use dit_cache_known_use(const dit_cache *cache, int steps)
-{
-    char decisions[DIT_CACHE_MAX_STEPS + 1];
-    dit_cache_use use = {.first = cache->first, .last = cache->last};
-    dit_cache_decide_all(cache, steps, '1', decisions);
-    for (int step = 0; step < steps; step++) use.hits += decisions[step] == '0';
-    return use;
-}
-
 int64_t dit_cache_state_bytes(const dit_cache_run *run)
 {
     int64_t kept = 1 + run->settings.order + (run->now != NULL);

@@ -160,15 +160,21 @@ static dit_status read_cache(const dit_json *doc, dit_case *out)
     return cache ? dit_cache_read(doc, cache, "/cache", out->steps, &out->cache) : DIT_OK;
 }
 
-/* Reads {"cache": {...}} of `emulates`: the cache that one rank emulates. */
+/* Reads {"cache": {...}, "data_degree": 1} of `emulates`: the cache that one rank emulates. */
 static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates, dit_case *out)
 {
-    static const char *const keys[] = {"cache", NULL};
+    static const char *const keys[] = {"cache", "data_degree", NULL};
     const cJSON *cache;
+    int64_t groups = 1;
     DIT_TRY(dit_json_only_keys(doc, emulates, "/emulates", keys));
     DIT_TRY(dit_json_require_object(doc, emulates, "/emulates", "cache", &cache));
     if (out->cache.policy != DIT_CACHE_NONE)
         return dit_json_fail(doc, "/emulates/cache", DIT_ERR_JSON_VALUE, "the case has a cache of its own beside it");
+    DIT_TRY(dit_json_optional_int(doc, emulates, "/emulates", "data_degree", 1, 4096, &groups));
+    if (out->num_images % groups)
+        return dit_json_fail(doc, "/emulates/data_degree", DIT_ERR_JSON_VALUE, "%lld ranks cannot share %lld images",
+                             (long long)groups, (long long)out->num_images);
+    out->emulated_groups = (int)groups;
     return dit_cache_read(doc, cache, "/emulates/cache", out->steps, &out->emulated_cache);
 }
 

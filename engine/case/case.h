@@ -31,6 +31,7 @@ typedef struct {
     bool emulates;
     dit_cache cache;          /* what is reused from step to step; policy NONE: nothing                    */
     dit_cache emulated_cache; /* the cache that the one rank emulates; policy NONE: none             */
+    int emulated_groups;      /* data ranks, which decide for their images apart                     */
     dit_facts facts;
     bool has_facts;      /* the document has model.latent and model.text, and gives `facts`; else the config does */
     int64_t text_tokens; /* 0: the document does not say                                   */

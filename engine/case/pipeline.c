@@ -167,6 +167,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .seed = kase->seed,
                                .emulates = emulates,
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
+                               .emulated_groups = kase->emulated_groups,
                                .cache = cache,
                                .executor = of_cache ? &dit_executor_cache_oracle : dit_executor_for(&p->rt, emulates)};
     DIT_TRY(dit_sampler_init(

@@ -24,16 +24,15 @@ typedef struct {
 static dit_status write_latents(const denoise *d, const char *folder)
 {
     const dit_facts *facts = &d->pipeline.rt.facts;
-    const dit_cache_log *log = dit_cache_oracle_log(&d->pipeline.sampler);
     char path[4096];
-    float computed[DIT_CACHE_MAX_STEPS], values[DIT_CACHE_MAX_STEPS];
-    dit_tensor_out tensors[3] = {{.name = "latents_final",
-                                  .rank = 3,
-                                  .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
-                                  .data = d->pipeline.sampler.full}};
-    if (log) dit_cache_record_tensors(log, computed, values, &tensors[1]);
+    dit_tensor_out tensor = {.name = "latents_final",
+                             .rank = 3,
+                             .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
+                             .data = d->pipeline.sampler.full};
     snprintf(path, sizeof path, "%s/latents.safetensors", folder);
-    return d->measured.head.rank == 0 ? dit_safetensors_write(path, tensors, log ? 3 : 1) : DIT_OK;
+    if (d->measured.head.rank != 0) return DIT_OK;
+    if (d->pipeline.sampler.emulates_cache) return dit_cache_record_write(path, &tensor, &d->pipeline.sampler);
+    return dit_safetensors_write(path, &tensor, 1);
 }
 
 static const char *why_no_verdict(const denoise *d, const dit_validation *validation)

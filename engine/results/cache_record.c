@@ -1,7 +1,10 @@
 #include "engine/results/cache_record.h"
 
+#include "engine/sampling/executor.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put_decisions(dit_json_writer *w, const dit_cache_log *log, cJSON *out)
@@ -13,6 +16,7 @@ static void put_decisions(dit_json_writer *w, const dit_cache_log *log, cJSON *o
     dit_json_put_string(w, out, "reasons", log->reasons);
     dit_json_put_int(w, out, "computed", log->steps - log->hits);
     dit_json_put_int(w, out, "hits", log->hits);
+    dit_json_put_number(w, out, "hit_share", log->steps ? (double)log->hits / log->steps : 0);
     dit_json_put_int(w, out, "tests", log->tests);
 }
 
@@ -31,9 +35,10 @@ static void put_values(dit_json_writer *w, const dit_cache *cache, const dit_cac
     dit_json_put_bool(w, out, "inert", tested_hits == 0 || tested_hits == log->tests);
 }
 
-void dit_cache_record_put(dit_json_writer *w, const dit_cache *cache, const dit_cache_log *log, int64_t state_bytes,
-                          int64_t deciders, cJSON *record)
+void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *record)
 {
+    const dit_cache *cache = dit_cache_settings(run);
+    const dit_cache_log *log = dit_cache_log_of(run);
     bool measured = dit_cache_kind_of(cache->policy) == DIT_CACHE_MEASURED;
     char label[128];
     cJSON *out = dit_json_put_object(w, record, "cache");
@@ -47,33 +52,42 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache *cache, const dit_
     put_decisions(w, log, out);
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);
-    if (!state_bytes) return;
-    dit_json_put_int(w, out, "state_bytes", state_bytes);
-    dit_json_put_int(w, out, "agreement_bytes", 2 * (int64_t)sizeof(double) * (deciders - 1) * log->tests);
+    dit_json_put_int(w, out, "state_bytes", dit_cache_state_bytes(run));
+    dit_json_put_int(w, out, "agreement_bytes",
+                     2 * (int64_t)sizeof(double) * (dit_cache_deciders(run) - 1) * log->tests);
 }
 
 /* ---- beside latents ---------------------------------------------------------------------------------------------- */
 
-void dit_cache_record_tensors(const dit_cache_log *log, float *computed, float *values, dit_tensor_out out[2])
+dit_status dit_cache_record_write(const char *path, const dit_tensor_out *latents, const dit_sampler *oracle)
 {
-    for (int step = 0; step < log->steps; step++) {
-        computed[step] = log->reasons[step] == DIT_CACHE_HIT ? 0 : 1;
-        values[step] = (float)log->values[step];
-    }
-    out[0] = (dit_tensor_out){.name = "cache_computed", .rank = 1, .shape = {log->steps}, .data = computed};
-    out[1] = (dit_tensor_out){.name = "cache_values", .rank = 1, .shape = {log->steps}, .data = values};
+    int64_t groups = oracle->emulated_groups, steps = oracle->scheduler->steps;
+    float *computed = malloc((size_t)(groups * steps) * sizeof *computed);
+    if (!computed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for decisions");
+    for (int64_t group = 0; group < groups; group++)
+        for (int64_t step = 0; step < steps; step++)
+            computed[group * steps + step] =
+                dit_cache_oracle_log(oracle, (int)group)->reasons[step] == DIT_CACHE_HIT ? 0.0f : 1.0f;
+    const dit_tensor_out all[] = {*latents,
+                                  {.name = "cache_computed", .rank = 2, .shape = {groups, steps}, .data = computed}};
+    dit_status st = dit_safetensors_write(path, all, 2);
+    free(computed);
+    return st;
 }
 
-static dit_status read_computed(const char *path, int steps, float *computed)
+/* Reads the decisions of one group; a schedule's oracle has one for all. */
+static dit_status read_computed(const char *path, int group, int steps, float *computed)
 {
     dit_safetensors *file;
     dit_tensor_view view;
     DIT_TRY(dit_safetensors_open(path, &file));
     dit_status st = DIT_OK;
-    if (!dit_safetensors_find(file, "cache_computed", &view) || view.elements != steps)
-        st = dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s has no tensor cache_computed of %d steps", path, steps),
-                            "it is no oracle of this cached run");
-    if (st == DIT_OK) st = dit_tensor_read(&view, 0, steps, computed);
+    bool there = dit_safetensors_find(file, "cache_computed", &view) && view.rank == 2 && view.shape[1] == steps;
+    if (!there || (view.shape[0] != 1 && view.shape[0] <= group))
+        st = dit_error_hint(
+            DIT_FAIL(DIT_ERR_SHAPE, "%s has no tensor cache_computed of %d steps for group %d", path, steps, group),
+            "it is no oracle of this cached run");
+    if (st == DIT_OK) st = dit_tensor_read(&view, view.shape[0] == 1 ? 0 : (int64_t)group * steps, steps, computed);
     dit_safetensors_close(file);
     return st;
 }
@@ -84,7 +98,7 @@ dit_status dit_cache_record_compare(const char *path, const dit_cache *cache, co
     float computed[DIT_CACHE_MAX_STEPS];
     int step = 0;
     *alike = true;
-    DIT_TRY(read_computed(path, log->steps, computed));
+    DIT_TRY(read_computed(path, log->data_rank, log->steps, computed));
     while (step < log->steps && (log->reasons[step] != DIT_CACHE_HIT) == (computed[step] != 0)) step++;
     if (step == log->steps) return DIT_OK;
     double value = log->values[step], margin = fabs(value - cache->threshold) / fabs(cache->threshold);

@@ -5,17 +5,16 @@
 #include "base/json_writer.h"
 #include "base/safetensors.h"
 #include "engine/cache/cache.h"
+#include "engine/sampling/sampler.h"
 
-/* Adds "cache" (results/schema/record.md) to a record. state_bytes: of one rank, 0 of an oracle; deciders: ranks that
- * agreed on each test. */
-void dit_cache_record_put(dit_json_writer *w, const dit_cache *cache, const dit_cache_log *log, int64_t state_bytes,
-                          int64_t deciders, cJSON *record);
+/* Adds "cache" (results/schema/record.md) to a record: settings, decisions, bytes. */
+void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *record);
 
-/* Fills two tensors [steps] that an oracle leaves beside its latents: cache_computed, 1 for a computed step, and
- * cache_values, -1 for a step without a test. The arrays hold steps floats and outlive the tensors. */
-void dit_cache_record_tensors(const dit_cache_log *log, float *computed, float *values, dit_tensor_out out[2]);
+/* Writes an oracle's latents and, beside them, tensor cache_computed [groups, steps]: 1 for a computed step. Errors:
+ * DIT_ERR_IO, DIT_ERR_MEMORY. */
+dit_status dit_cache_record_write(const char *path, const dit_tensor_out *latents, const dit_sampler *oracle);
 
-/* Compares decisions with those of the oracle whose latents are at `path`. *alike: all are equal. Where they differ, the
+/* Compares a rank's decisions with those of its group in the oracle whose latents are at `path`. *alike: all are equal. Where they differ, the
  * first test that came out otherwise must have been nearer to the threshold than DIT_CACHE_MARGIN of it; then *alike is
  * false, and `reason` says so. Errors: DIT_ERR_MISMATCH naming the step; those of reading the file. */
 #define DIT_CACHE_MARGIN 1e-4

@@ -213,8 +213,16 @@ static void add_rank_samples(dit_json_writer *w, cJSON *entry, const dit_measure
     dit_json_put_number(w, entry, "flops", flops->linear + flops->attention + flops->convolution + flops->other);
 }
 
+/* What a rank's own cache decided: ranks that make other images decide otherwise. */
+static void add_rank_cache(dit_json_writer *w, cJSON *entry, const dit_cache_log *log)
+{
+    if (!log) return;
+    dit_json_put_int(w, entry, "cache_hits", log->hits);
+    dit_json_put_int(w, entry, "cache_tests", log->tests);
+}
+
 static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median,
-                     const dit_volume_table *predicted)
+                     const dit_volume_table *predicted, const dit_cache_log *log)
 {
     dit_json_put_int(w, entry, "rank", m->head.rank);
     if (m->head.host[0]) dit_json_put_string(w, entry, "host", m->head.host);
@@ -222,6 +230,7 @@ static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m,
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         dit_json_put_int(w, coordinates, dit_axis_name((dit_axis)axis), m->head.coordinates[axis]);
     dit_json_put_bool(w, entry, "bound_to_cores", m->head.bound);
+    add_rank_cache(w, entry, log);
     cJSON *latency = dit_json_put_array(w, entry, "latency_ns");
     for (int i = 0; i < m->iterations; i++) dit_json_put_int(w, latency, NULL, m->iteration[i].latency_ns);
     dit_json_put_int(w, entry, "compute_ns", compute_ns(&m->iteration[median]));
@@ -421,7 +430,8 @@ static void add_more(dit_json_writer *w, cJSON *record, const cJSON *more)
 }
 
 static dit_status write_merged(const dit_record_params *params, const dit_measurement *ranks,
-                               const dit_volume_table *predicted, bool match, const char *path)
+                               const dit_volume_table *predicted, const dit_cache_log *logs, bool match,
+                               const char *path)
 {
     const dit_runtime *rt = params->rt;
     int world_size = dit_parallel_world_size(&rt->parallel), median = median_iteration(ranks, world_size);
@@ -456,25 +466,25 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_flops(&w, record, ranks, world_size);
     add_calls(&w, record, ranks, world_size);
     add_validation(&w, record, params->validation);
-    if (params->cache)
-        dit_cache_record_put(&w, dit_cache_settings(params->cache), dit_cache_log_of(params->cache),
-                             dit_cache_state_bytes(params->cache), dit_cache_deciders(params->cache), record);
+    if (params->cache) dit_cache_record_put(&w, params->cache, record);
     add_more(&w, record, params->more);
     cJSON *list = dit_json_put_array(&w, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)
-        add_rank(&w, dit_json_put_object(&w, list, NULL), &ranks[rank], median, &predicted[rank]);
+        add_rank(&w, dit_json_put_object(&w, list, NULL), &ranks[rank], median, &predicted[rank],
+                 logs ? &logs[rank] : NULL);
     add_warnings(&w, record, ranks, world_size);
     add_energy(&w, record, ranks, world_size);
     add_environment(&w, record, rt, &ranks[0]);
     return dit_json_finish_file(&w, record, path, false);
 }
 
-static dit_status write_rank(const dit_measurement *m, int median, const dit_volume_table *predicted, const char *path)
+static dit_status write_rank(const dit_measurement *m, int median, const dit_volume_table *predicted,
+                             const dit_cache_log *log, const char *path)
 {
     dit_json_writer w = {0};
     cJSON *record = dit_json_new_object(&w);
     dit_json_put_string(&w, record, "schema", "ditbench.record/1");
-    add_rank(&w, record, m, median, predicted);
+    add_rank(&w, record, m, median, predicted, log);
     return dit_json_finish_file(&w, record, path, false);
 }
 
@@ -511,7 +521,7 @@ dit_status dit_record_write_merged(const dit_record_params *params, const dit_me
     predict_each(params, world_size, NULL, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
-    dit_status st = write_merged(params, ranks, predicted, match, path);
+    dit_status st = write_merged(params, ranks, predicted, NULL, match, path);
     if (st == DIT_OK && !match) st = check_each(ranks, world_size, predicted); /* raises the error again, last */
     free(predicted);
     return st;
@@ -524,6 +534,7 @@ dit_status dit_record_write(const dit_record_params *params)
     int world_size = dit_comm_size(world);
     char *mine = NULL, *all = NULL, path[4096];
     dit_cache_log *logs = NULL;
+    const dit_cache_log *log = NULL;
     dit_status st = DIT_OK;
     dit_measurement *ranks = calloc((size_t)world_size, sizeof *ranks);
     dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
@@ -537,9 +548,10 @@ dit_status dit_record_write(const dit_record_params *params)
     predict_each(params, world_size, logs, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/rank-%d.json", params->out_folder, own->head.rank);
-    DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted[own->head.rank], path), done);
+    if (logs) log = &logs[own->head.rank];
+    DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted[own->head.rank], log, path), done);
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
-    if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, predicted, match, path), done);
+    if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, predicted, logs, match, path), done);
     DIT_TRY_GOTO(st, dit_comm_barrier(world), done);           /* nobody leaves before the record is written */
     if (!match) st = check_each(ranks, world_size, predicted); /* raises the error again, last */
 done:

@@ -1,20 +1,26 @@
 /* Cache oracle: computes on one rank what a cached run must give. It runs all blocks in every step, whole, keeps streams
  * in memory of its own, decides by the policies' formulas written down once more, over sums in double, and on a hit puts
  * the reused stream in place. It shares neither the parts of a forward nor the state nor the rules of engine/cache/ and
- * base/cache.c with what it checks. */
+ * base/cache.c with what it checks. Data ranks decide for their own images alone: each has a group here. */
 #include "engine/sampling/executor.h"
 
 #include <math.h>
 #include <string.h>
 
+/* What ranks of one data coordinate decide together: a share of the images. */
+typedef struct {
+    int orders; /* how many of `added` there are; 0: none */
+    dit_cache_log log;
+} decided;
+
 typedef struct {
     float *begin, *first,
         *middle;      /* the stream of this step: after embed, after the first blocks, after the middle ones */
-    float *reference; /* image rows count: first - begin in the last computed step */
+    float *reference; /* first - begin in the last computed step */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences  */
-    int orders;                            /* how many of them there are; 0: none                */
-    int64_t elements;                      /* of the stream                                      */
-    dit_cache_log log;
+    int64_t batch, rows, text, width;      /* of the stream, [batch, rows, width], text rows first */
+    int64_t groups, images;                /* images: of all groups                              */
+    decided *group;                        /* [groups]                                           */
 } cache_oracle;
 
 static dit_status cache_oracle_create(dit_sampler *s)
@@ -24,134 +30,164 @@ static dit_status cache_oracle_create(dit_sampler *s)
     void *memory;
     DIT_TRY(dit_arena_alloc(&s->rt->run, sizeof(cache_oracle), &memory));
     cache_oracle *o = s->executor_state = memory;
-    *o = (cache_oracle){.elements = part->batch * (text + part->image_count) * s->model->width};
+    *o = (cache_oracle){.batch = part->batch,
+                        .rows = text + part->image_count,
+                        .text = text,
+                        .width = s->model->width,
+                        .groups = s->emulated_groups,
+                        .images = part->images};
+    DIT_TRY(dit_arena_alloc(&s->rt->run, o->groups * (int64_t)sizeof *o->group, &memory));
+    o->group = memory;
     float **const arrays[] = {&o->begin,    &o->first,    &o->middle,  &o->reference,
                               &o->added[0], &o->added[1], &o->added[2]};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        DIT_TRY(dit_arena_host(&s->rt->image, o->elements, arrays[i]));
+        DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, arrays[i]));
     return DIT_OK;
+}
+
+/* Finds the group's next row of the stream, from *row on; false after the last. Batch entries are image after image,
+ * branch after branch. */
+static bool next_row(const cache_oracle *o, int group, int64_t *row)
+{
+    for (; *row < o->batch * o->rows; ++*row)
+        if (*row / o->rows % o->images / (o->images / o->groups) == group) return true;
+    return false;
 }
 
 /* ---- the rules, once more ---------------------------------------------------------------------------------------- */
 
-/* Counts the hits of steps [from, step), and where they end in a run, how long it is. */
-static int count_hits(const cache_oracle *o, int step)
+/* Count the hits before a step, and those just before it. */
+static int count_hits(const decided *d, int step)
 {
     int hits = 0;
-    for (int i = 0; i < step; i++) hits += o->log.reasons[i] == DIT_CACHE_HIT;
+    for (int i = 0; i < step; i++) hits += d->log.reasons[i] == DIT_CACHE_HIT;
     return hits;
 }
 
-static int hits_in_a_row(const cache_oracle *o, int step)
+static int hits_in_a_row(const decided *d, int step)
 {
     int row = 0;
-    while (row < step && o->log.reasons[step - 1 - row] == DIT_CACHE_HIT) row++;
+    while (row < step && d->log.reasons[step - 1 - row] == DIT_CACHE_HIT) row++;
     return row;
 }
 
 /* How far the ratios have drifted since the last computed step, this one included. */
-static double drift(const cache_oracle *o, const dit_cache *c, int step)
+static double drift(const decided *d, const dit_cache *c, int step)
 {
     double product = 1, sum = 0;
-    int from = step - hits_in_a_row(o, step), early = (int)(c->retention * o->log.steps + 0.5);
+    int from = step - hits_in_a_row(d, step), early = (int)(c->retention * d->log.steps + 0.5);
     for (int i = from > early ? from : early; i <= step; i++) {
-        double position = (double)i / (o->log.steps - 1) * (c->ratio_count - 1);
+        double position = (double)i / (d->log.steps - 1) * (c->ratio_count - 1);
         product *= c->ratios[(int)nearbyint(position)];
         sum += fabs(1 - product);
     }
     return sum;
 }
 
-static double sum_of(const dit_sampler *s, const float *a, const float *b, bool absolute)
+/* Adds up |a - b| over the group's image rows; a NULL: |b|. */
+static double sum_of(const cache_oracle *o, int group, const float *a, const float *b)
 {
-    const dit_partition *part = &s->partition;
-    int64_t width = s->model->width, text = s->rt->facts.joint ? part->text_count : 0, rows = text + part->image_count;
     double sum = 0;
-    for (int64_t i = 0; i < part->batch * rows; i++)
-        for (int64_t c = 0; c < width && i % rows >= text; c++)
-            sum += fabs(absolute ? (double)b[i * width + c] : (double)a[i * width + c] - (double)b[i * width + c]);
+    for (int64_t row = 0; next_row(o, group, &row); row++)
+        for (int64_t i = row * o->width; i < (row + 1) * o->width && row % o->rows >= o->text; i++)
+            sum += fabs(a ? (double)a[i] - (double)b[i] : (double)b[i]);
     return sum;
 }
 
-/* Sets o->reference's rival, first - begin, in o->begin. */
-static void subtract_begin(cache_oracle *o)
-{
-    for (int64_t i = 0; i < o->elements; i++) o->begin[i] = o->first[i] - o->begin[i];
-}
-
-static bool must_compute(const cache_oracle *o, const dit_cache *c, int step)
+static bool must_compute(const decided *d, const dit_cache *c, int step)
 {
     if (step == 0 || step < c->warmup) return true;
     if (c->force[0] && c->force[step] == '1') return true;
     if (c->mask[0] && c->mask[step] == '1') return true;
-    if (c->policy == DIT_CACHE_INTERVAL && (step % c->interval == 0 || step + 1 == o->log.steps)) return true;
-    if (c->policy == DIT_CACHE_MAGCACHE && step < (int)(c->retention * o->log.steps + 0.5)) return true;
-    if (c->max_hits > 0 && count_hits(o, step) >= c->max_hits) return true;
-    return c->max_consecutive > 0 && hits_in_a_row(o, step) >= c->max_consecutive;
+    if (c->policy == DIT_CACHE_INTERVAL && (step % c->interval == 0 || step + 1 == d->log.steps)) return true;
+    if (c->policy == DIT_CACHE_MAGCACHE && step < (int)(c->retention * d->log.steps + 0.5)) return true;
+    if (c->max_hits > 0 && count_hits(d, step) >= c->max_hits) return true;
+    return c->max_consecutive > 0 && hits_in_a_row(d, step) >= c->max_consecutive;
 }
 
-/* Decides for a step whose streams are there. */
-static bool decides_hit(const dit_sampler *s, cache_oracle *o, int step)
+/* Decides for a step whose streams are there; `begin` holds first - begin by now. */
+static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, int step)
 {
-    const dit_cache *c = s->emulates_cache;
+    decided *d = &o->group[group];
     bool measured = c->policy == DIT_CACHE_FBCACHE || c->policy == DIT_CACHE_DBCACHE;
     if (c->replay[0]) return c->replay[step] == '0';
-    if (must_compute(o, c, step)) return false;
-    if (c->policy == DIT_CACHE_MAGCACHE) return c->threshold > 0 && drift(o, c, step) <= c->threshold;
+    if (must_compute(d, c, step)) return false;
+    if (c->policy == DIT_CACHE_MAGCACHE) return c->threshold > 0 && drift(d, c, step) <= c->threshold;
     if (!measured || c->mask_is_static) return true;
-    double size = sum_of(s, NULL, o->reference, true);
-    o->log.values[step] = size > 0 ? sum_of(s, o->begin, o->reference, false) / size : 0;
-    o->log.tests++;
-    return o->log.values[step] < c->threshold;
+    double size = sum_of(o, group, NULL, o->reference);
+    d->log.values[step] = size > 0 ? sum_of(o, group, o->begin, o->reference) / size : 0;
+    d->log.tests++;
+    return d->log.values[step] < c->threshold;
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
 static dit_status keep_stream(const dit_sampler *s, const cache_oracle *o, float *out)
 {
-    DIT_TRY(dit_runtime_download(s->rt, s->model->stream, o->elements));
-    memcpy(out, s->model->stream, (size_t)o->elements * sizeof *out);
+    int64_t elements = o->batch * o->rows * o->width;
+    DIT_TRY(dit_runtime_download(s->rt, s->model->stream, elements));
+    memcpy(out, s->model->stream, (size_t)elements * sizeof *out);
     return DIT_OK;
 }
 
 /* What a step that computes leaves for later ones: added[i + 1] = (added[i] - its value before) / steps between. */
-static void keep_added(const dit_sampler *s, cache_oracle *o, int step)
+static void keep_added(const cache_oracle *o, const dit_cache *c, int group, int step)
 {
-    int gap = hits_in_a_row(o, step) + 1, orders = o->orders < 1 + s->emulates_cache->order ? o->orders + 1 : o->orders;
-    for (int64_t i = 0; i < o->elements; i++) {
-        double value = (double)o->middle[i] - (double)o->first[i];
-        for (int order = 0; order < orders; order++) {
-            double before = o->added[order][i];
-            o->added[order][i] = (float)value;
-            value = (value - before) / gap;
+    decided *d = &o->group[group];
+    int gap = hits_in_a_row(d, step) + 1, orders = d->orders < 1 + c->order ? d->orders + 1 : d->orders;
+    for (int64_t row = 0; next_row(o, group, &row); row++) {
+        for (int64_t i = row * o->width; i < (row + 1) * o->width; i++) {
+            double value = (double)o->middle[i] - (double)o->first[i];
+            for (int order = 0; order < orders; order++) {
+                double before = o->added[order][i];
+                o->added[order][i] = (float)value;
+                value = (value - before) / gap;
+            }
+            o->reference[i] = o->begin[i];
         }
-        o->reference[i] = o->begin[i];
     }
-    o->orders = orders;
+    d->orders = orders;
 }
 
-/* Puts first + what is forecast into the stream. Text rows keep the first blocks' value where no block reads them. */
-static dit_status put_reused(const dit_sampler *s, const cache_oracle *o, int step)
+/* Returns first + what is forecast `ahead` steps after the last computed one. */
+static float forecast(const cache_oracle *o, const dit_cache *c, int orders, int ahead, int64_t i)
 {
-    const dit_cache *c = s->emulates_cache;
-    int ahead = hits_in_a_row(o, step) + 1;
-    for (int64_t i = 0; i < o->elements; i++) {
-        double value = o->first[i];
-        for (int order = 0; order < o->orders; order++) {
-            double weight = order == 0 ? 1 : order == 1 ? ahead : ahead * ahead / 2.0;
-            if (order == 1 && c->forecast == DIT_FORECAST_LINE) weight *= c->weight;
-            value += weight * (double)o->added[order][i];
-        }
-        s->model->stream[i] = (float)value;
+    double value = o->first[i];
+    for (int order = 0; order < orders; order++) {
+        double weight = order == 0 ? 1 : order == 1 ? ahead : ahead * ahead / 2.0;
+        if (order == 1 && c->forecast == DIT_FORECAST_LINE) weight *= c->weight;
+        value += weight * (double)o->added[order][i];
     }
-    return dit_runtime_upload(s->rt, s->model->stream, o->elements);
+    return (float)value;
+}
+
+static void put_reused(const cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
+{
+    int ahead = hits_in_a_row(&o->group[group], step) + 1;
+    for (int64_t row = 0; next_row(o, group, &row); row++)
+        for (int64_t i = row * o->width; i < (row + 1) * o->width; i++)
+            stream[i] = forecast(o, c, o->group[group].orders, ahead, i);
+}
+
+/* Puts the reused stream in place where a group decides to; o->middle holds the computed one. */
+static void decide_for(const cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
+{
+    dit_cache_log *log = &o->group[group].log;
+    log->values[step] = -1;
+    bool hit = decides_hit(o, c, group, step);
+    if (hit)
+        put_reused(o, c, group, step, stream);
+    else
+        keep_added(o, c, group, step);
+    log->reasons[step] = hit ? DIT_CACHE_HIT : 'm';
+    log->hits += hit;
 }
 
 static dit_status forward(dit_sampler *s, int step)
 {
-    cache_oracle *o = s->executor_state;
+    const cache_oracle *o = s->executor_state;
     const dit_cache *c = s->emulates_cache;
-    int64_t layers = s->rt->facts.layers;
+    int64_t layers = s->rt->facts.layers, elements = o->batch * o->rows * o->width;
     dit_window whole = dit_model_whole(s->model, step);
     dit_model_set_window(s->model, &whole);
     DIT_TRY(dit_model_begin(s->model, s->timestep));
@@ -161,13 +197,9 @@ static dit_status forward(dit_sampler *s, int step)
     DIT_TRY(keep_stream(s, o, o->first));
     DIT_TRY(dit_model_some_blocks(s->model, c->first, layers - c->first - c->last));
     DIT_TRY(keep_stream(s, o, o->middle));
-    subtract_begin(o);
-    o->log.values[step] = -1;
-    bool hit = decides_hit(s, o, step);
-    if (hit) DIT_TRY(put_reused(s, o, step));
-    if (!hit) keep_added(s, o, step);
-    o->log.reasons[step] = hit ? DIT_CACHE_HIT : 'm';
-    o->log.hits += hit;
+    for (int64_t i = 0; i < elements; i++) o->begin[i] = o->first[i] - o->begin[i];
+    for (int group = 0; group < o->groups; group++) decide_for(o, c, group, step, s->model->stream);
+    DIT_TRY(dit_runtime_upload(s->rt, s->model->stream, elements));
     DIT_TRY(dit_model_some_blocks(s->model, layers - c->last, c->last));
     return dit_model_head(s->model, s->output);
 }
@@ -175,8 +207,8 @@ static dit_status forward(dit_sampler *s, int step)
 static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *condition)
 {
     cache_oracle *o = s->executor_state;
-    o->orders = 0;
-    o->log = (dit_cache_log){.steps = s->scheduler->steps};
+    for (int64_t group = 0; group < o->groups; group++)
+        o->group[group] = (decided){.log = {.steps = s->scheduler->steps}};
     for (int step = 0; step < s->scheduler->steps; step++) {
         dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
         int64_t began;
@@ -189,9 +221,10 @@ static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *conditio
     return DIT_OK;
 }
 
-const dit_cache_log *dit_cache_oracle_log(const dit_sampler *s)
+const dit_cache_log *dit_cache_oracle_log(const dit_sampler *s, int group)
 {
-    return s->emulates_cache ? &((const cache_oracle *)s->executor_state)->log : NULL;
+    const cache_oracle *o = s->executor_state;
+    return s->emulates_cache && group < o->groups ? &o->group[group].log : NULL;
 }
 
 static bool cache_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)

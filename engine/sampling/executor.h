@@ -10,8 +10,9 @@
 const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates);
 
 extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_executor_whole;
-/* Emulates a cache on one rank; sampler->emulates_cache is set. The log has what it decided, NULL of another executor. */
+/* Emulates a cache on one rank; sampler->emulates_cache is set. A group's log
+ * has what it decided for the images of one data rank; NULL beyond the last group, and of another executor. */
 extern const dit_executor dit_executor_cache_oracle;
-const dit_cache_log *dit_cache_oracle_log(const dit_sampler *sampler);
+const dit_cache_log *dit_cache_oracle_log(const dit_sampler *sampler, int group);
 
 #endif

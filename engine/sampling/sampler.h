@@ -43,6 +43,7 @@ struct dit_sampler {
     uint64_t seed;                   /* of the noise that stochastic schedulers draw                   */
     const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
     const dit_cache *emulates_cache; /* NULL, or the cache that one rank emulates                   */
+    int emulated_groups;             /* data ranks whose images that cache decides for apart         */
     dit_cache_run *cache;            /* NULL, or what runs the forwards of executor whole           */
     const dit_executor *executor;    /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;

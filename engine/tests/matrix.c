@@ -5,11 +5,15 @@
  *       program denoise on 2, 4 or 8 ranks, N at most (8) or the least that it takes; approximate ones with the first
  *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json` and
  *       exact.json.
+ *       With --caches FILE, a list of settings, only methods that are exact, with each cache and without.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
  *           [--method NAME,...] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
  *       backend other than theirs, or only those of some models and methods; those of one rank leave their latents in
  *       DIR for the others.
+ *
+ * A cached case also decides as its oracle does, again alike in a second run, and gives the same bits when its decisions
+ * are replayed; one that reuses nothing gives the bits of the run without a cache.
  *
  * A case passes when it sends what the closed form says, when its memory by class, to the byte, and its flops are what
  * is counted without computing, on every rank, and when its latents are those of one rank, or with stale steps of the
@@ -28,7 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 3, BLOCKS = 5, TEXT_TOKENS = 62, CASE_SECONDS = 60, MOST_RANKS = 8 };
+enum { STEPS = 3, CACHED_STEPS = 7, BLOCKS = 5, TEXT_TOKENS = 62, CASE_SECONDS = 60, MOST_RANKS = 8 };
 
 static cJSON *member(const cJSON *object, const char *key)
 {
@@ -144,6 +148,7 @@ static void add_cell(cJSON *tied, const char *method, int ranks, int warmup_step
 typedef struct {
     int most_variants, most_ranks;
     const char *resolution;
+    const cJSON *caches; /* NULL: none */
 } breadth;
 
 static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
@@ -166,6 +171,7 @@ static void add_methods(const cJSON *methods, const breadth *wanted, cJSON *zip)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_AddArrayToObject(tied, keys[i]);
     cJSON_ArrayForEach(item, methods)
     {
+        if (wanted->caches && !cJSON_IsTrue(member(item, "exact"))) continue;
         if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, wanted, tied);
     }
 }
@@ -181,7 +187,11 @@ static int write_workload(const cJSON *models, const cJSON *methods, const cJSON
     cJSON_AddNumberToObject(defaults, "threads_per_rank", 1);
     cJSON_AddStringToObject(defaults, "resolution", wanted->resolution);
     cJSON_AddNumberToObject(defaults, "num_images", 2);
-    cJSON_AddNumberToObject(defaults, "num_inference_steps", STEPS);
+    cJSON_AddNumberToObject(defaults, "num_inference_steps", wanted->caches ? CACHED_STEPS : STEPS);
+    if (wanted->caches) {
+        cJSON *axes = cJSON_AddObjectToObject(root, "axes");
+        cJSON_AddItemToObject(axes, "cache", cJSON_Duplicate(wanted->caches, true));
+    }
     zip = cJSON_AddArrayToObject(root, "zip");
     int missing = add_models(member(models, "models"), overrides, zip);
     add_methods(member(methods, "methods"), wanted, zip);
@@ -267,7 +277,8 @@ static const char *reference_of(const cell *c)
 
 static dit_status judge_latents(cell *c)
 {
-    bool stale = dit_parallel_stale_steps(&c->pipeline.rt.parallel, &c->pipeline.rt.facts) > 0;
+    bool stale =
+        dit_parallel_stale_steps(&c->pipeline.rt.parallel, &c->pipeline.rt.facts) > 0 || c->pipeline.sampler.cache;
     DIT_TRY(distance_to(c, reference_of(c), &c->exact));
     if (stale) DIT_TRY(distance_to(c, text_of(c->entry, "oracle_id"), &c->oracle));
     double judged = stale ? c->oracle : c->exact;
@@ -277,32 +288,128 @@ static dit_status judge_latents(cell *c)
 
 static dit_status judge_sent(const cell *c, int rank)
 {
+    const dit_pipeline *p = &c->pipeline;
     dit_volume_table table;
-    dit_volume_predict(&c->pipeline.rt.parallel, &c->pipeline.rt.facts, rank, &table);
+    dit_volume_predict(&p->rt.parallel, &p->rt.facts, rank, &table);
+    if (p->sampler.cache) {
+        dit_cache_use use = dit_cache_use_of(&p->kase.cache, dit_cache_log_of(p->sampler.cache));
+        dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
+    }
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
+}
+
+/* Makes a copy of the case whose cache takes the decisions of the run, and does not decide. */
+static cJSON *with_replay(const cell *c)
+{
+    const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
+    char digits[DIT_CACHE_MAX_STEPS + 1] = "";
+    cJSON *copy = cJSON_Duplicate(c->document, true);
+    for (int step = 0; step < log->steps; step++) digits[step] = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
+    cJSON_AddStringToObject(member(copy, "cache"), "replay", digits);
+    return copy;
+}
+
+/* Counts this rank of a document. Errors: those of the pipeline. */
+static dit_status count(const cJSON *document, int rank, dit_pipeline *out)
+{
+    dit_json view = {.root = (cJSON *)(uintptr_t)document, .path = (char *)(uintptr_t) "<matrix>"};
+    int64_t elapsed_ns;
+    DIT_TRY(dit_pipeline_create_counting(&view, rank, NULL, out));
+    dit_runtime_reset_account(&out->rt);
+    return dit_pipeline_run(out, NULL, &elapsed_ns);
+}
+
+/* The flops that are counted where the run's decisions are known. */
+static dit_status judge_flops(const cell *c, int rank)
+{
+    cJSON *replayed = c->pipeline.sampler.cache ? with_replay(c) : NULL;
+    dit_pipeline counted;
+    dit_status st = count(replayed ? replayed : c->document, rank, &counted);
+    const dit_flops *done = &c->pipeline.rt.flops, *expected = &counted.rt.flops;
+    if (st == DIT_OK && (done->linear != expected->linear || done->attention != expected->attention))
+        st = DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected->linear + expected->attention,
+                      done->linear + done->attention);
+    dit_pipeline_release(&counted);
+    cJSON_Delete(replayed);
+    return st;
 }
 
 /* What program describe counts of this rank. Device "host" keeps packed weights where the cpu backend does, which takes
  * no room of its own. */
 static dit_status judge_counted(const cell *c, int rank)
 {
-    dit_json view = view_of(c);
     dit_pipeline counted;
-    int64_t elapsed_ns;
-    dit_status st = dit_pipeline_create_counting(&view, rank, NULL, &counted);
-    dit_runtime_reset_account(&counted.rt);
-    if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
+    dit_status st = count(c->document, rank, &counted);
     int first = strcmp(c->pipeline.kase.backend, "host") == 0 ? DIT_MEMORY_WEIGHTS + 1 : 0;
     for (int i = first; i < DIT_MEMORY_CLASS_COUNT && st == DIT_OK; i++)
         if (counted.rt.ledger.peak[i] != c->pipeline.rt.ledger.peak[i])
             st = DIT_FAIL(DIT_ERR_MISMATCH, "%s: %lld bytes are counted, %lld measured",
                           dit_memory_class_name((dit_memory_class)i), (long long)counted.rt.ledger.peak[i],
                           (long long)c->pipeline.rt.ledger.peak[i]);
-    const dit_flops *done = &c->pipeline.rt.flops, *expected = &counted.rt.flops;
-    if (st == DIT_OK && (done->linear != expected->linear || done->attention != expected->attention))
-        st = DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected->linear + expected->attention,
-                      done->linear + done->attention);
     dit_pipeline_release(&counted);
+    return st == DIT_OK ? judge_flops(c, rank) : st;
+}
+
+/* ---- caches ------------------------------------------------------------------------------------------------------ */
+
+/* Runs a document in this launch; *bits gets its latents, which the caller frees. */
+static dit_status run_beside(const cJSON *document, float **bits)
+{
+    dit_json view = {.root = (cJSON *)(uintptr_t)document, .path = (char *)(uintptr_t) "<matrix>"};
+    dit_pipeline other;
+    int64_t elapsed_ns;
+    *bits = NULL;
+    dit_status st = dit_pipeline_create(&view, &other);
+    if (st == DIT_OK) st = dit_pipeline_run(&other, NULL, &elapsed_ns);
+    if (st == DIT_OK) {
+        size_t bytes =
+            (size_t)(other.rt.facts.num_images * other.rt.facts.image_tokens * other.sampler.channels) * sizeof **bits;
+        *bits = malloc(bytes);
+        if (*bits) memcpy(*bits, other.sampler.full, bytes);
+    }
+    dit_pipeline_release(&other);
+    return st;
+}
+
+static dit_status judge_bits(const cell *c, const cJSON *document, const char *what)
+{
+    float *bits;
+    dit_status st = run_beside(document, &bits);
+    size_t bytes = (size_t)latent_elements(c) * sizeof *bits;
+    if (st == DIT_OK && (!bits || memcmp(bits, c->pipeline.sampler.full, bytes) != 0))
+        st = DIT_FAIL(DIT_ERR_MISMATCH, "other bits than %s", what);
+    free(bits);
+    return st;
+}
+
+/* A second request is decided as the first one was. */
+static dit_status judge_again(cell *c)
+{
+    const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
+    dit_cache_log before = *log;
+    int64_t elapsed_ns;
+    DIT_TRY(dit_pipeline_run(&c->pipeline, NULL, &elapsed_ns));
+    if (memcmp(log->reasons, before.reasons, sizeof before.reasons) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "decided %s, and in a second run %s", before.reasons, log->reasons);
+}
+
+static dit_status judge_cache(cell *c)
+{
+    dit_cache_run *run = c->pipeline.sampler.cache;
+    dit_cache_log *logs;
+    if (!run) return DIT_OK;
+    dit_status st = dit_cache_meet(run, &logs);
+    free(logs);
+    DIT_TRY(st);
+    cJSON *other = with_replay(c);
+    DIT_TRY_GOTO(st, judge_again(c), done);
+    DIT_TRY_GOTO(st, judge_bits(c, other, "with its decisions replayed"), done);
+    cJSON_DeleteItemFromObject(other, "cache");
+    const dit_cache *settings = dit_cache_settings(run);
+    bool never = dit_cache_kind_of(settings->policy) == DIT_CACHE_MEASURED && settings->threshold <= 0;
+    if (never) st = judge_bits(c, other, "without a cache");
+done:
+    cJSON_Delete(other);
     return st;
 }
 
@@ -311,6 +418,7 @@ static dit_status judge_graphs(const cell *c)
 {
     const dit_pipeline *p = &c->pipeline;
     int64_t launches = dit_graphs_launches(p->model->graphs), expected = p->kase.steps - 1;
+    if (p->sampler.cache || p->sampler.emulates_cache) return DIT_OK; /* parts are recorded: test_graphs.c */
     if (dit_graphs_problem(p->model->graphs))
         return DIT_FAIL(DIT_ERR_MISMATCH, "not recorded: %s", dit_graphs_problem(p->model->graphs));
     if (!p->model->graphs || p->kase.emulates || dit_comm_size(dit_comm_world()) > 1 || launches == expected)
@@ -333,6 +441,7 @@ static dit_status run_cell(cell *c, int rank)
     DIT_TRY(judge_sent(c, rank));
     DIT_TRY(judge_counted(c, rank));
     DIT_TRY(judge_graphs(c));
+    DIT_TRY(judge_cache(c));
     return dit_comm_size(dit_comm_world()) == 1 ? keep(c) : judge_latents(c);
 }
 
@@ -350,6 +459,7 @@ static bool agree(dit_status own)
 static bool take_cell(cell *c, int rank)
 {
     const cJSON *tags = member(c->entry, "tags");
+    bool cached = strcmp(text_of(tags, "cache"), "none") != 0;
     snprintf(alarm_text, sizeof alarm_text, "# %s does not end within %d s\n", text_of(c->entry, "label"),
              CASE_SECONDS);
     alarm(CASE_SECONDS);
@@ -359,9 +469,10 @@ static bool take_cell(cell *c, int rank)
                dit_error_last()->message);
     bool right = agree(st);
     if (rank == 0)
-        printf("%s %s %.0f W%.0f %s exact=%.2g oracle=%.2g\n", text_of(tags, "base_model"), text_of(tags, "method"),
-               number_or(tags, "world_size", 0), number_or(tags, "warmup_steps", 0), right ? "ok" : "wrong", c->exact,
-               c->oracle);
+        printf("%s %s %.0f W%.0f %s exact=%.2g oracle=%.2g%s%s %s\n", text_of(tags, "base_model"),
+               text_of(tags, "method"), number_or(tags, "world_size", 0), number_or(tags, "warmup_steps", 0),
+               right ? "ok" : "wrong", c->exact, c->oracle, cached ? " " : "", cached ? text_of(tags, "cache") : "",
+               cached && c->pipeline.sampler.cache ? dit_cache_log_of(c->pipeline.sampler.cache)->reasons : "");
     fflush(stdout);
     dit_pipeline_release(&c->pipeline);
     dit_error_clear();
@@ -452,13 +563,15 @@ static cJSON *read_option(int argc, char **argv, const char *name, dit_json *out
 
 int main(int argc, char **argv)
 {
-    dit_json models = {0}, methods = {0}, overrides = {0}, plan = {0};
+    dit_json models = {0}, methods = {0}, overrides = {0}, plan = {0}, caches = {0};
     int wrong;
     if (strcmp(argv[argc - 1], "write") == 0) {
         const char *most_ranks = option(argc, argv, "--most-ranks");
         const breadth wanted = {.most_variants = atoi(option(argc, argv, "--variants")),
                                 .most_ranks = *most_ranks ? atoi(most_ranks) : MOST_RANKS,
-                                .resolution = option(argc, argv, "--resolution")};
+                                .resolution = option(argc, argv, "--resolution"),
+                                .caches = *option(argc, argv, "--caches") ? read_option(argc, argv, "--caches", &caches)
+                                                                          : NULL};
         wrong =
             write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
                            read_option(argc, argv, "--overrides", &overrides), &wanted);
@@ -477,5 +590,6 @@ int main(int argc, char **argv)
     dit_json_release(&methods);
     dit_json_release(&overrides);
     dit_json_release(&plan);
+    dit_json_release(&caches);
     return wrong ? 1 : 0;
 }

@@ -53,6 +53,14 @@
       "signal-to-noise ratio of the latents to one rank's") \
     X(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/oracle_rel_l2", 1, \
       "distance of an approximate method to its oracle") \
+    X(CACHE_HITS, "cache_hits", COUNT, NEITHER, EXACTLY, false, "cache/hits", 1, \
+      "steps that reused their middle blocks") \
+    X(HIT_SHARE, "hit_share", RELATIVE, NEITHER, EXACTLY, false, "cache/hit_share", 1, \
+      "their share of all steps") \
+    X(CACHE_STATE_BYTES, "cache_state_bytes", BYTES, LOWER, NEARLY, false, "cache/state_bytes", 1, \
+      "memory of one rank that a cache keeps") \
+    X(AGREEMENT_BYTES, "agreement_bytes", BYTES, LOWER, EXACTLY, false, "cache/agreement_bytes", 1, \
+      "bytes that one rank sends so that all decide alike") \
     X(FLOPS, "flops", FLOP, NEITHER, EXACTLY, false, "flops/total", 1, \
       "operations of one iteration") \
     X(OPERATOR_CALLS, "operator_calls", COUNT, LOWER, EXACTLY, false, NULL, 0, \

@@ -1,5 +1,6 @@
 #include "suite/catalogue/parameter.h"
 
+#include "base/cache.h"
 #include "base/layer.h"
 #include "base/words.h"
 #include "suite/catalogue/engine.h"
@@ -261,6 +262,21 @@ static dit_status check_model(const dit_json *doc, const char *pointer, const su
     return DIT_OK;
 }
 
+/* Lengths are judged with the steps of the case. */
+static dit_status check_cache(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                              const cJSON *value)
+{
+    dit_cache cache;
+    char names[160];
+    if (cJSON_IsObject(value)) return dit_cache_read(doc, value, pointer, 0, &cache);
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "\"none\" or an object", value);
+    if (strcmp(value->valuestring, dit_cache_name(DIT_CACHE_NONE)) == 0) return DIT_OK;
+    dit_words_join(dit_cache_names(), names, sizeof names);
+    return dit_error_hint(
+        dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%.80s\" is not \"none\"", row->key, value->valuestring),
+        "settings are an object, {\"policy\": \"fbcache\", \"threshold\": 0.08}; there are: %s", names);
+}
+
 static dit_status check_method(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                const cJSON *value)
 {
@@ -303,6 +319,7 @@ static const suite_parameter_kind
     kind_THREADS      = {check_threads, .form = "an integer, or \"auto\"", .is_whole = true},
     kind_NAME         = {check_name, .form = "a name"},
     kind_METHOD       = {check_method, .form = "a name of `list methods`, or several joined with +"},
+    kind_CACHE        = {check_cache, .form = "\"none\", or {policy, threshold, ...}: `list caches`"},
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},

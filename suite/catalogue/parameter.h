@@ -66,6 +66,7 @@ enum {
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(CACHE,               "cache",                 SAME,  CACHE,        0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(JOINT_TEXT,          "joint_text",            SAME,  JOINT_TEXT,   0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(ATTENTION,           "attention",             SAME,  ATTENTION,    0, 0,                DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
     X(PLATFORM,            "platform",              SAME,  NAME,         0, 0,                ALL,             OPTIONAL, ANY,       ADDED) \

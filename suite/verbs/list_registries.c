@@ -1,5 +1,6 @@
 #include "suite/verbs/list_registries.h"
 
+#include "base/cache.h"
 #include "base/json_writer.h"
 #include "reports/figures/figure.h"
 #include "reports/records/metrics.h"
@@ -40,6 +41,19 @@ dit_status suite_list_tags(cJSON *rows)
         cJSON *row;
         add_row(&w, rows, tag->name, &row);
         dit_json_put_string(&w, row, "meaning", tag->meaning);
+    }
+    return w.status;
+}
+
+dit_status suite_list_caches(cJSON *rows)
+{
+    dit_json_writer w = {0};
+    for (int policy = DIT_CACHE_NONE + 1; policy < DIT_CACHE_COUNT; policy++) {
+        bool measured = dit_cache_kind_of((dit_cache_policy)policy) == DIT_CACHE_MEASURED;
+        cJSON *row;
+        add_row(&w, rows, dit_cache_name((dit_cache_policy)policy), &row);
+        dit_json_put_string(&w, row, "kind", measured ? "measured" : "schedule");
+        dit_json_put_string(&w, row, "meaning", dit_cache_about((dit_cache_policy)policy));
     }
     return w.status;
 }

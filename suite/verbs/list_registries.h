@@ -11,6 +11,7 @@ dit_status suite_list_tags(cJSON *rows);       /* name, meaning                 
 dit_status suite_list_kinds(cJSON *rows);      /* name, title, x, panel: kinds of figures    */
 dit_status suite_list_programs(cJSON *rows);   /* name, parameters, meaning                  */
 dit_status suite_list_parameters(cJSON *rows); /* name, value, least, greatest, programs, platforms */
+dit_status suite_list_caches(cJSON *rows);     /* name, kind, meaning                        */
 dit_status suite_list_links(cJSON *rows);      /* name, kind, gb_per_s, latency_us, title    */
 
 #endif

@@ -32,6 +32,7 @@ static const char purpose[] =
     "--frames); \"counted/stated\" is the counted number of parameters over what the authors state. A model without a\n"
     "config cannot be run: only what its authors state is shown. --sources adds where the facts come from.\n"
     "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact;\n"
+    "`list caches` which policies let a step reuse blocks of an earlier one;\n"
     "`list platforms` and `list accelerators` what a device and its links can do; `list workloads` and `list vaes`\n"
     "titles. `list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.\n"
     "`list programs` and `list parameters` show what a workload may say, `list metrics`, `list tags` and `list kinds`\n"
@@ -322,6 +323,12 @@ static dit_status list_tags(list_call *call, cJSON *rows)
     return suite_list_tags(rows);
 }
 
+static dit_status list_caches(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_caches(rows);
+}
+
 static dit_status list_figure_kinds(list_call *call, cJSON *rows)
 {
     (void)call;
@@ -571,6 +578,12 @@ static const list_column tag_columns[] = {
     TEXT("meaning", "meaning", 0),
     {{NULL, NULL, false, 0}, 0, NULL, NULL},
 };
+static const list_column cache_columns[] = {
+    TEXT("name", "cache", 0),
+    TEXT("kind", "kind", 0),
+    TEXT("meaning", "a step is computed or reused by", 0),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
 static const list_column figure_columns[] = {
     TEXT("name", "kind", 0),     TEXT("title", "title", 0), TEXT("x", "x", 1),
     TEXT("series", "series", 2), TEXT("panel", "panel", 3), {{NULL, NULL, false, 0}, 0, NULL, NULL},
@@ -620,6 +633,7 @@ static const list_kind kinds[] = {
     {"sessions", list_sessions, session_columns},
     {"models", list_models, model_columns},
     {"methods", list_methods, method_columns},
+    {"caches", list_caches, cache_columns},
     {"workloads", list_workloads, workload_columns},
     {"platforms", list_platforms, platform_columns},
     {"accelerators", list_accelerators, accelerator_columns},

@@ -217,7 +217,9 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->predicted_memory_bytes = predict_memory(cell);
     out->is_oracle = cell->emulates;
     out->is_simulated = cell->simulated;
-    out->is_reference = alone && !external && !cell->emulates && !cell->simulated && !cell->fp8_linear && !approximates;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE;
+    bool plain = !external && !cell->emulates && !cell->simulated && !cell->fp8_linear && !approximates;
+    out->is_reference = alone && plain && !cached;
     if (cell->simulated || (alone && approximates)) return DIT_OK;
     return hash_reference(cell, out->document, out->reference_id);
 }

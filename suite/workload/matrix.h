@@ -3,6 +3,7 @@
 #ifndef DIT_SUITE_WORKLOAD_MATRIX_H
 #define DIT_SUITE_WORKLOAD_MATRIX_H
 
+#include "base/cache.h"
 #include "base/layer.h"
 #include "suite/catalogue/engine.h"
 #include "suite/catalogue/model.h"
@@ -84,6 +85,7 @@ typedef struct {
     dit_facts facts;       /* of program denoise */
     bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
     dit_parallel emulated;
+    dit_cache cache;               /* of program denoise; of an oracle, the one that it emulates */
     dit_layer layer;               /* of program attention  */
     suite_layer_question question; /* of program layer_plan */
 } suite_cell;

@@ -68,18 +68,33 @@ static dit_status resolve_displaced(suite_cell *cell)
     return resolve_stages(cell);
 }
 
+static dit_status resolve_cache(suite_cell *cell)
+{
+    const cJSON *value = cell->values[SUITE_PARAMETER_CACHE];
+    const dit_json view = {.root = (cJSON *)(uintptr_t)value, .path = (char *)"<case>"};
+    cell->cache = (dit_cache){0};
+    if (!cJSON_IsObject(value)) return DIT_OK;
+    return dit_cache_read(&view, value, "/cache", (int)cell->facts.steps, &cell->cache);
+}
+
 static dit_status settle(suite_cell *cell, const cJSON *document)
 {
     const dit_json view = {.root = (cJSON *)(uintptr_t)document};
     DIT_TRY(dit_facts_from_case(&view, document, "", &cell->facts));
     if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
-    return resolve_displaced(cell);
+    DIT_TRY(resolve_displaced(cell));
+    return resolve_cache(cell);
 }
 
 static dit_status judge(const suite_cell *cell, const cJSON *document)
 {
     (void)document;
-    return dit_parallel_check(&cell->parallel, &cell->facts);
+    DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
+    if (!cell->simulated || dit_cache_is_known(&cell->cache)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
+                                   dit_cache_name(cell->cache.policy)),
+                          "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
 }
 
 /* ---- its oracle -------------------------------------------------------------------------------------------------- */
@@ -89,10 +104,11 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
 static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
 {
     enum { MOST_THREADS = 16 };
-    if (!dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return false;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE;
+    if (!cached && !dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return false;
     *oracle = *cell;
     oracle->emulates = true;
-    oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
+    if (!cached) oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
     oracle->parallel = (dit_parallel){.rows_degree = 1};
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) oracle->parallel.degree[axis] = 1;
     oracle->world_size = 1;
@@ -100,6 +116,9 @@ static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
     if (cell->platform->on_device) oracle->threads_per_rank = 0;
     oracle->no_graphs = false;
     oracle->attention = dit_parallel_attention(&oracle->parallel);
+    if (cached) oracle->emulated = oracle->parallel;
+    if (cached && !dit_cache_is_known(&cell->cache))
+        oracle->emulated.degree[DIT_AXIS_DATA] = cell->parallel.degree[DIT_AXIS_DATA];
     snprintf(oracle->method, sizeof oracle->method, "oracle");
     dit_parallel_label(&oracle->parallel, oracle->mesh);
     return true;
@@ -169,6 +188,25 @@ static void put_pipeline(dit_json_writer *w, const suite_workload *workload, con
     if (decodes) suite_cell_put_vae(w, cell, document);
 }
 
+static void put_cache(dit_json_writer *w, const dit_cache *cache, cJSON *parent)
+{
+    cJSON *part = cache->policy != DIT_CACHE_NONE ? dit_json_put_object(w, parent, "cache") : NULL;
+    if (part) dit_cache_to_json(w, cache, part);
+}
+
+/* An oracle emulates either a mesh or a cache. Data ranks decide for their own images. */
+static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
+{
+    bool of_cache = cell->emulates && cell->cache.policy != DIT_CACHE_NONE;
+    suite_cell mesh = *cell;
+    mesh.emulates = cell->emulates && !of_cache;
+    suite_cell_put_mesh(w, &mesh, document);
+    cJSON *parent = of_cache ? dit_json_put_object(w, document, "emulates") : document;
+    put_cache(w, &cell->cache, parent);
+    if (of_cache && cell->emulated.degree[DIT_AXIS_DATA] > 1)
+        dit_json_put_int(w, parent, "data_degree", cell->emulated.degree[DIT_AXIS_DATA]);
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     put_model(w, cell, document);
@@ -215,12 +253,25 @@ static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON
     dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
+static void put_cache_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
+{
+    bool cached = cell->cache.policy != DIT_CACHE_NONE, measured = !dit_cache_is_known(&cell->cache);
+    char label[128];
+    dit_cache_label(&cell->cache, label, sizeof label);
+    dit_json_put_string(w, tags, "cache", label);
+    dit_json_put_string(w, tags, "cache_policy", dit_cache_name(cell->cache.policy));
+    dit_json_put_string(w, tags, "cache_kind", !cached ? "none" : measured ? "measured" : "schedule");
+    dit_json_put_number(w, tags, "cache_threshold", cell->cache.threshold);
+    dit_json_put_int(w, tags, "cache_warmup", cell->cache.warmup);
+}
+
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     put_model_tags(w, cell, tags);
     suite_cell_put_size_tags(w, cell, tags);
     suite_cell_put_mesh_tags(w, cell, tags);
     put_displaced_tags(w, cell, tags);
+    put_cache_tags(w, cell, tags);
 }
 
 /* ---- label ------------------------------------------------------------------------------------------------------- */
@@ -244,14 +295,17 @@ static void write_settings(const suite_cell *cell, char out[256])
                  parallel->warmup_steps);
 }
 
-/* "oracle pp M4 W1": the number of stages changes nothing. "oracle pp r2 M4 W1", "oracle patch4 distrifusion W1". */
+/* "u2 fbcache(0.08)" with a cache, whose oracle has no mesh. "oracle pp M4 W1": the number of stages changes nothing. "oracle pp r2 M4 W1", "oracle patch4 distrifusion W1". */
 static void write_mesh(const suite_cell *cell, char *out, size_t size)
 {
     const int *degree = cell->emulated.degree;
-    char settings[256], rows[32] = "";
+    char settings[256], rows[32] = "", cache[128];
     write_settings(cell, settings);
+    dit_cache_label(&cell->cache, cache, sizeof cache);
     if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
-    if (!cell->emulates)
+    if (cell->cache.policy != DIT_CACHE_NONE)
+        snprintf(out, size, "%s %s", cell->emulates ? "oracle" : cell->mesh, cache);
+    else if (!cell->emulates)
         snprintf(out, size, "%s%s", cell->mesh, settings);
     else if (degree[DIT_AXIS_PATCH] > 1)
         snprintf(out, size, "oracle patch%d%s", degree[DIT_AXIS_PATCH], settings);
@@ -279,16 +333,30 @@ static int64_t element_bytes(const dit_json *document)
     return strcmp(element, "fp32") == 0 ? 4 : 2;
 }
 
+static dit_status read_cache(const dit_json *document, suite_prediction *out)
+{
+    const cJSON *object = dit_json_member(document->root, "cache");
+    if (!object) return DIT_OK;
+    DIT_TRY(dit_cache_read(document, object, "/cache", (int)out->facts.steps, &out->cache));
+    DIT_TRY(dit_cache_check(&out->cache, &out->parallel, &out->facts));
+    out->use = dit_cache_planned_use(&out->cache, (int)out->facts.steps);
+    return DIT_OK;
+}
+
 static dit_status read_case(const dit_json *document, suite_prediction *out)
 {
     DIT_TRY(dit_facts_from_case(document, document->root, "", &out->facts));
     out->facts.element_bytes = element_bytes(document);
+    DIT_TRY(read_cache(document, out));
     return dit_parallel_check(&out->parallel, &out->facts);
 }
 
 static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
-    dit_volume_predict(&prediction->parallel, &prediction->facts, rank, out);
+    if (prediction->cache.policy != DIT_CACHE_NONE)
+        dit_volume_predict_cached(&prediction->parallel, &prediction->facts, &prediction->use, rank, out);
+    else
+        dit_volume_predict(&prediction->parallel, &prediction->facts, rank, out);
 }
 
 /* One rank of each stage and patch. */
@@ -312,7 +380,7 @@ const suite_program suite_program_denoise = {
     .resolve = resolve,
     .document = put_document,
     .settle = settle,
-    .ranks = suite_cell_put_mesh,
+    .ranks = put_ranks,
     .tags = put_tags,
     .judge = judge,
     .memory = predict_memory,

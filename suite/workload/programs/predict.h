@@ -4,6 +4,7 @@
 #ifndef DIT_SUITE_WORKLOAD_PROGRAMS_PREDICT_H
 #define DIT_SUITE_WORKLOAD_PROGRAMS_PREDICT_H
 
+#include "base/cache.h"
 #include "base/layer.h"
 #include "base/parallel.h"
 #include "base/rows.h"
@@ -14,9 +15,11 @@ typedef struct suite_prediction {
     const struct suite_program *program;
     dit_parallel parallel; /* legal           */
     dit_facts facts;       /* of denoise      */
-    dit_rows_facts rows;   /* of vae_decode   */
-    dit_layer layer;       /* of attention    */
-    int simulated_bytes;   /* size of the element that a simulation counts everything in; 0: it is measured */
+    dit_cache cache;       /* of denoise; steps reuse blocks as `use` says, which a caller with a record may set */
+    dit_cache_use use;
+    dit_rows_facts rows; /* of vae_decode   */
+    dit_layer layer;     /* of attention    */
+    int simulated_bytes; /* size of the element that a simulation counts everything in; 0: it is measured */
 } suite_prediction;
 
 /* Fills *out from a case document, and checks its mesh. `software` is the profile that a simulated case was run with;

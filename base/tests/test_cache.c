@@ -1,0 +1,223 @@
+/* Settings of caches: what is read, refused and written; which steps are known before a run; what they send. */
+#include "base/cache.h"
+#include "base/volume.h"
+
+#include "base/tests/mesh_fixture.h"
+
+/* Ratios of FLUX.1-dev's residuals at 28 steps, from MagCache's own program. */
+#define FLUX_RATIOS                                                                                                    \
+    "\"ratios\":[1,1.21094,1.11719,1.07812,1.0625,1.03906,1.03125,1.03906,1.02344,1.03125,1.02344,0.98047,1.01562,"    \
+    "1.00781,1,1.00781,1,1.00781,1,1,0.99609,0.99609,0.98047,0.98828,0.96484,0.95703,0.93359,0.89062]"
+
+static dit_status read_cache(const char *text, int steps, dit_cache *out)
+{
+    dit_json doc = {0};
+    assert_int_equal(dit_json_parse(text, strlen(text), "t", &doc), DIT_OK);
+    dit_status st = dit_cache_read(&doc, doc.root, "", steps, out);
+    dit_json_release(&doc);
+    return st;
+}
+
+static dit_cache cache_of(const char *text, int steps)
+{
+    dit_cache cache;
+    if (read_cache(text, steps, &cache) != DIT_OK) fail_msg("%s: %s", text, dit_error_last()->message);
+    return cache;
+}
+
+static void expect_decisions(const char *text, int steps, const char *expected)
+{
+    dit_cache cache = cache_of(text, steps);
+    char decisions[DIT_CACHE_MAX_STEPS + 1];
+    dit_cache_decide_all(&cache, steps, '1', decisions);
+    assert_string_equal(decisions, expected);
+    int64_t hits = 0;
+    for (const char *digit = expected; *digit; digit++) hits += *digit == '0';
+    assert_int_equal(dit_cache_planned_use(&cache, steps).hits, hits);
+}
+
+static void schedules_are_known_before_the_run(void **state)
+{
+    (void)state;
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"10110\"}", 5, "10110");
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"8,3,3/1,2,2\"}", 19, "1111111101110011100");
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"00000\"}", 5,
+                     "10000"); /* the first is computed whatever it says */
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"1000000\",\"max_consecutive\":2}", 7, "1001001");
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"1000000\",\"max_hits\":3}", 7, "1000111");
+    expect_decisions("{\"policy\":\"mask\",\"mask\":\"1000000\",\"warmup\":3,\"force\":[5]}", 7, "1110010");
+    expect_decisions("{\"policy\":\"interval\",\"interval\":3}", 8, "10010011"); /* the last one computes */
+    expect_decisions("{\"policy\":\"interval\",\"interval\":1}", 4, "1111");
+    expect_decisions("{\"policy\":\"interval\",\"interval\":1000}", 4, "1001");
+}
+
+/* Computed apart from this code by the recurrence of the paper's program. */
+static void magcache_decides_as_its_authors_program(void **state)
+{
+    (void)state;
+    expect_decisions("{\"policy\":\"magcache\"," FLUX_RATIOS "}", 28, "1110010001000001000001000010");
+    expect_decisions("{\"policy\":\"magcache\",\"threshold\":0.06,\"max_consecutive\":3,\"retention\":0.2," FLUX_RATIOS
+                     "}",
+                     28, "1111110101000100010001001011");
+    expect_decisions("{\"policy\":\"magcache\"," FLUX_RATIOS "}", 14,
+                     "10100010000010"); /* ratios of the nearest step */
+    expect_decisions("{\"policy\":\"magcache\",\"force\":[11]," FLUX_RATIOS "}", 28, "1110010001010000010000010010");
+    expect_decisions("{\"policy\":\"magcache\",\"threshold\":0," FLUX_RATIOS "}", 4, "1111");
+}
+
+static void what_a_test_decides_is_open(void **state)
+{
+    (void)state;
+    dit_cache cache = cache_of("{\"policy\":\"dbcache\",\"warmup\":2,\"mask\":\"1101000\",\"max_consecutive\":2}", 7);
+    char decisions[DIT_CACHE_MAX_STEPS + 1];
+    assert_false(dit_cache_is_known(&cache));
+    dit_cache_decide_all(&cache, 7, '1', decisions);
+    assert_string_equal(decisions, "1111111");
+    dit_cache_decide_all(&cache, 7, '0', decisions);
+    assert_string_equal(decisions, "1101001"); /* all that mask and limits allow */
+    assert_int_equal(dit_cache_planned_use(&cache, 7).tests, 4);
+    cache = cache_of("{\"policy\":\"dbcache\",\"replay\":\"1010\"}", 4);
+    assert_true(dit_cache_is_known(&cache));
+    dit_cache_decide_all(&cache, 4, '1', decisions);
+    assert_string_equal(decisions, "1010");
+    cache = cache_of("{\"policy\":\"fbcache\",\"mask\":\"1001\",\"mask_policy\":\"static\"}", 4);
+    dit_cache_decide_all(&cache, 4, '1', decisions);
+    assert_string_equal(decisions, "1001"); /* without a test */
+}
+
+static void what_is_written_reads_the_same(void **state)
+{
+    static const char *const texts[] = {
+        "{\"policy\":\"mask\",\"mask\":\"3,1/2,2\",\"first\":2,\"last\":1,\"force\":[6]}",
+        "{\"policy\":\"interval\",\"interval\":4,\"forecast\":{\"kind\":\"taylor\",\"order\":2}}",
+        "{\"policy\":\"magcache\",\"ratios\":[1,0.9],\"retention\":0.3}",
+        "{\"policy\":\"fbcache\",\"threshold\":0.12,\"max_hits\":4,\"replay\":\"11001100\"}",
+        "{\"policy\":\"dbcache\",\"first\":1,\"last\":2,\"warmup\":0,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        dit_cache cache = cache_of(texts[i], 8), again;
+        dit_json_writer w = {0};
+        dit_json doc = {.root = dit_json_new_object(&w), .path = (char *)(uintptr_t) "t"};
+        dit_cache_to_json(&w, &cache, doc.root);
+        assert_int_equal(w.status, DIT_OK);
+        assert_int_equal(dit_cache_read(&doc, doc.root, "", 8, &again), DIT_OK);
+        assert_memory_equal(&cache, &again, sizeof cache);
+        cJSON_Delete(doc.root);
+    }
+}
+
+static void labels_name_what_differs(void **state)
+{
+    static const struct {
+        const char *text, *label;
+    } rows[] = {
+        {"{\"policy\":\"fbcache\"}", "fbcache(0.08)"},
+        {"{\"policy\":\"dbcache\",\"max_consecutive\":3}", "dbcache(F8 b0 0.08 W8 K3)"},
+        {"{\"policy\":\"mask\",\"mask\":\"1010\"}", "mask(2 of 4)"},
+        {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"taylor\"}}", "interval(3)+taylor1"},
+    };
+    char label[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_cache cache = cache_of(rows[i].text, 4);
+        dit_cache_label(&cache, label, sizeof label);
+        assert_string_equal(label, rows[i].label);
+    }
+    dit_cache_label(&(dit_cache){0}, label, sizeof label);
+    assert_string_equal(label, "none");
+}
+
+static void mistakes_are_refused_in_words(void **state)
+{
+    static const struct {
+        const char *text, *word;
+    } rows[] = {
+        {"{}", "policy"},
+        {"{\"policy\":\"fbcach\"}", "fbcach"},
+        {"{\"policy\":\"fbcache\",\"first\":2}", "first"},
+        {"{\"policy\":\"fbcache\",\"treshold\":2}", "treshold"},
+        {"{\"policy\":\"mask\"}", "mask"},
+        {"{\"policy\":\"mask\",\"mask\":\"\"}", "digits"},
+        {"{\"policy\":\"mask\",\"mask\":\"12\"}", "digits"},
+        {"{\"policy\":\"mask\",\"mask\":\"1,x/2\"}", "digits"},
+        {"{\"policy\":\"mask\",\"mask\":\",,/,\"}", "0 steps"},
+        {"{\"policy\":\"mask\",\"mask\":\"99999999999999999999/1\"}", "more than"},
+        {"{\"policy\":\"mask\",\"mask\":\"11\"}", "2 steps, but the run has 4"},
+        {"{\"policy\":\"interval\"}", "interval"},
+        {"{\"policy\":\"interval\",\"interval\":0}", "interval"},
+        {"{\"policy\":\"magcache\"}", "ratios"},
+        {"{\"policy\":\"magcache\",\"ratios\":[1,0]}", "positive"},
+        {"{\"policy\":\"fbcache\",\"force\":[4]}", "from 0 to 3"},
+        {"{\"policy\":\"fbcache\",\"force\":[0.5]}", "from 0 to 3"},
+        {"{\"policy\":\"fbcache\",\"force\":[\"a\"]}", "from 0 to 3"},
+        {"{\"policy\":\"fbcache\",\"forecast\":{\"kind\":\"guess\"}}", "guess"},
+        {"{\"policy\":\"fbcache\",\"forecast\":{\"kind\":\"taylor\",\"order\":3}}", "order"},
+        {"{\"policy\":\"fbcache\",\"forecast\":{\"kind\":\"hold\",\"order\":1}}", "taylor"},
+        {"{\"policy\":\"fbcache\",\"mask_policy\":\"static\"}", "no mask"},
+        {"{\"policy\":\"fbcache\",\"mask\":\"1010\",\"mask_policy\":\"stiff\"}", "stiff"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_cache cache;
+        if (read_cache(rows[i].text, 4, &cache) == DIT_OK) fail_msg("%s was read", rows[i].text);
+        if (!strstr(dit_error_last()->message, rows[i].word) && !strstr(dit_error_last()->hint, rows[i].word))
+            fail_msg("%s: \"%s\" does not say \"%s\"", rows[i].text, dit_error_last()->message, rows[i].word);
+    }
+}
+
+static void rules_name_what_is_wrong(void **state)
+{
+    dit_facts facts = pixart_facts(); /* 28 blocks, 20 steps */
+    dit_parallel alone = mesh(1, 1, 1, 1), stages = with_stages(mesh(1, 1, 1, 1), 2);
+    dit_cache cache = cache_of("{\"policy\":\"dbcache\",\"first\":20,\"last\":8}", 0);
+    (void)state;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    cache.first = 19;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    assert_int_equal(dit_cache_check(&cache, &stages, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    facts.skips = 14;
+    cache.first = 2, cache.last = 3;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    cache = cache_of("{\"policy\":\"mask\",\"mask\":\"10\"}", 0);
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    facts.steps = 2;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    cache = cache_of("{\"policy\":\"fbcache\",\"replay\":\"01\"}", 0);
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+}
+
+/* Hits leave out what 19 of 28 blocks send; N ranks send each other 16 (N - 1) bytes a test. */
+static void a_hit_sends_what_its_blocks_send(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(2, 2, 2, 1);
+    dit_cache_use none = {.first = 8, .last = 1}, half = {.first = 8, .last = 1, .hits = 10, .tests = 12};
+    dit_volume_table plain, cached;
+    (void)state;
+    dit_volume_predict(&parallel, &facts, 0, &plain);
+    dit_volume_predict_cached(&parallel, &facts, &none, 0, &cached);
+    assert_memory_equal(&plain, &cached, sizeof plain);
+    dit_volume_predict_cached(&parallel, &facts, &half, 0, &cached);
+    const dit_volume *all = &plain.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
+    const dit_volume *left = &cached.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
+    assert_int_equal(left->bytes * 20 * 28, all->bytes * (20 * 28 - 10 * 19));
+    assert_int_equal(left->messages * 20 * 28, all->messages * (20 * 28 - 10 * 19));
+    int64_t agreed = 0;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        agreed += cached.at[axis][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP].bytes;
+    assert_int_equal(agreed, 16 * 7 * 12);
+    assert_int_equal(cached.at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP].bytes,
+                     plain.at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP].bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_are_known_before_the_run), cmocka_unit_test(magcache_decides_as_its_authors_program),
+        cmocka_unit_test(what_a_test_decides_is_open),        cmocka_unit_test(what_is_written_reads_the_same),
+        cmocka_unit_test(labels_name_what_differs),           cmocka_unit_test(mistakes_are_refused_in_words),
+        cmocka_unit_test(rules_name_what_is_wrong),           cmocka_unit_test(a_hit_sends_what_its_blocks_send),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
