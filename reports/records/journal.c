@@ -560,9 +560,17 @@ static dit_status close_case(report_case *kase)
     return summarise_case(kase);
 }
 
-/* A case without parallelism that makes the same images. */
+/* Sessions of old have no such tag, and no caches. */
+static bool has_cache(const report_case *kase)
+{
+    char cache[128];
+    return report_case_tag(kase, "cache", cache, sizeof cache) && strcmp(cache, "none") != 0;
+}
+
+/* A case without parallelism, and without a cache, that makes the same images. */
 static bool is_baseline_of(const report_case *base, const report_case *kase)
 {
+    if (has_cache(base)) return false;
     if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
     return report_case_same_work(base, kase);
 }

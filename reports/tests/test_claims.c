@@ -242,6 +242,30 @@ static void oracles_are_in_the_table_and_nowhere_else(void **state)
     dit_buffer_release(&lines);
 }
 
+/* A cached run of one rank is no baseline: it comes first in the table, and its speedup is over the run without. */
+static void speedups_are_over_the_run_without_a_cache(void **state)
+{
+    static const struct {
+        const char *cache;
+        int world_size, latency_ns;
+    } rows[] = {{"fbcache(0.1)", 1, 500}, {"none", 1, 1000}, {"fbcache(0.1)", 2, 250}};
+    dit_buffer lines = {0};
+    report_table table;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        dit_buffer_printf(
+            &lines,
+            "{\"kind\":\"result\",\"case_id\":\"%zu\",\"label\":\"c%zu\",\"process\":0,\"status\":\"ok\","
+            "\"tags\":{\"cache\":\"%s\",\"world_size\":%d},\"record\":{\"samples\":{\"latency_ns\":[%d]}}}\n",
+            i, i, rows[i].cache, rows[i].world_size, rows[i].latency_ns);
+    assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
+    assert_near(fixture_case(&table, "c0")->metric[REPORT_SPEEDUP].median, 2, 1e-9);
+    assert_near(fixture_case(&table, "c1")->metric[REPORT_SPEEDUP].median, 1, 1e-9);
+    assert_near(fixture_case(&table, "c2")->metric[REPORT_SPEEDUP].median, 4, 1e-9);
+    report_table_release(&table);
+    dit_buffer_release(&lines);
+}
+
 /* Cases whose times are exact: 1, 2 and 3 s, one that ran out of memory and, in the second table, one that failed. */
 static void make_outcomes(bool failed, report_table *table)
 {
@@ -328,6 +352,7 @@ int main(void)
         cmocka_unit_test(overlapping_intervals_are_undecided),
         cmocka_unit_test(hostile_expressions_end_in_a_verdict),
         cmocka_unit_test(oracles_are_in_the_table_and_nowhere_else),
+        cmocka_unit_test(speedups_are_over_the_run_without_a_cache),
         cmocka_unit_test(a_case_out_of_memory_is_no_example_and_not_the_best),
         cmocka_unit_test(what_failed_is_named),
     };
