@@ -53,8 +53,7 @@ static double worst(const void *address, double tolerance)
     double floor = tolerance * sqrt(squares / (double)a->count) + 0x1p-25; /* fp16 near zero */
     for (int64_t i = 0; i < a->count; i++) {
         double got = view_load(array_view(a), i), wanted = a->host[i];
-        double error =
-            fabs(got - wanted) / (unit_roundoff(a->dtype) * fabs(wanted) + tolerance * fabs(wanted) + floor);
+        double error = fabs(got - wanted) / (unit_roundoff(a->dtype) * fabs(wanted) + tolerance * fabs(wanted) + floor);
         most = error > most || isnan(error) ? error : most;
         if (isnan(most)) return INFINITY;
     }
