@@ -1,4 +1,4 @@
-#include "engine/cache/indicator.h"
+#include "engine/cache/cache_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

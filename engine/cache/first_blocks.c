@@ -1,6 +1,6 @@
 /* What the first blocks add to the image rows of the stream, against what they added in the last computed step.
  * Source: ParaAttention's first-block cache; cache-dit's DBCache with more blocks. */
-#include "engine/cache/indicator.h"
+#include "engine/cache/cache_impl.h"
 
 static void embedded(dit_cache_run *run)
 {

@@ -1,6 +1,7 @@
-/* Indicators: what a measured policy compares. Each is a file and a row of the table in cache.c. */
-#ifndef DIT_ENGINE_CACHE_INDICATOR_H
-#define DIT_ENGINE_CACHE_INDICATOR_H
+/* What the files of this room share: the state of a cache, and indicators, which are what a measured policy compares; each
+ * indicator is a file and a row of the table in cache.c. */
+#ifndef DIT_ENGINE_CACHE_IMPL_H
+#define DIT_ENGINE_CACHE_IMPL_H
 
 #include "engine/cache/cache.h"
 
