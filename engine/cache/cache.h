@@ -4,7 +4,7 @@
  *                                         \--- reuse ---> stream += kept, or its forecast ------/
  *
  * base/cache.h has the settings and says which steps are known before the run. Where a test decides, an indicator
- * (indicator.h) gives two sums over this rank's rows; ranks that share an image exchange them and add them in the order
+ * (cache_impl.h) gives two sums over this rank's rows; ranks that share an image exchange them and add them in the order
  * of ranks, so that all decide alike. Guidance branches are decided for together.
  */
 #ifndef DIT_ENGINE_CACHE_H
