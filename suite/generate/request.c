@@ -1,6 +1,7 @@
 #include "suite/generate/request.h"
 
 #include "base/buffer.h"
+#include "base/cache.h"
 #include "base/json_writer.h"
 #include "base/lenient.h"
 #include "base/rows.h"
@@ -552,6 +553,23 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
     return w.status;
 }
 
+/* Settings as they were written; the engine holds them against the model and the steps. */
+static dit_status add_cache(const suite_request *r, cJSON *document)
+{
+    dit_json_writer w = {0};
+    dit_json settings = {0};
+    dit_cache cache;
+    if (!r->cache) return DIT_OK;
+    dit_status st = dit_json_parse(r->cache, strlen(r->cache), "--cache", &settings);
+    if (st == DIT_OK) st = dit_cache_read(&settings, settings.root, "", 0, &cache);
+    if (st == DIT_OK) dit_cache_to_json(&w, &cache, dit_json_put_object(&w, document, "cache"));
+    dit_json_release(&settings);
+    if (st == DIT_OK) return w.status;
+    return dit_error_last()->hint[0]
+               ? st
+               : dit_error_hint(st, "write settings: --cache '{\"policy\": \"interval\", \"interval\": 2}'");
+}
+
 static dit_status add_placement(const suite_request *r, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -587,6 +605,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(add_run(b, document));
     DIT_TRY(add_model(b, document, weights_seed));
     hand_over(&w, document, "scheduler", &b->scheduler);
+    DIT_TRY(add_cache(b->r, document));
     DIT_TRY(add_conditions(b, document));
     DIT_TRY(add_picture(b, document, file, weights_seed));
     dit_json_put_status(&w, add_placement(b->r, document));

@@ -22,6 +22,7 @@ typedef struct {
     double guidance_scale, flow_shift;
     bool tiling, latents_only, numbered, pixels, trace, fp8_linear, no_graphs;
     dit_parallel parallel;
+    const char *cache;                         /* settings as JSON (docs/caches.md) */
     const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */
 } suite_request;
 

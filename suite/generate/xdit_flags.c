@@ -9,7 +9,8 @@ typedef enum { HARMLESS, REFUSED } foreign_verdict;
 static const char no_encoder[] =
     "there is no text encoder: give embeddings that it made with --inputs (prompt_embeds, ...)";
 static const char no_image[] = "there is no image encoder: give its embeddings or latents with --inputs";
-static const char no_cache[] = "step caches are not supported: every step is computed";
+static const char no_teacache[] = "TeaCache is not built; `ditbench list caches` shows what --cache takes";
+static const char first_block[] = "it is --cache '{\"policy\": \"fbcache\", \"threshold\": 0.12}' here";
 static const char no_fast_attn[] = "DiTFastAttn is not supported: every layer attends in full";
 static const char no_quantised[] = "quantised layers are not supported: weights of any type are converted to fp32";
 static const char no_sparse[] = "sparse and mixed-precision attention is not supported: it is dense, in one precision";
@@ -50,8 +51,8 @@ static const struct {
     {"fully_shard_degree", "N", REFUSED, no_shards, "1"},
     {"no_reshard_after_forward", NULL, HARMLESS, no_shards, NULL},
     {"memory_efficient_sharding", NULL, REFUSED, no_shards, NULL},
-    {"use_teacache", NULL, REFUSED, no_cache, NULL},
-    {"use_fbcache", NULL, REFUSED, no_cache, NULL},
+    {"use_teacache", NULL, REFUSED, no_teacache, NULL},
+    {"use_fbcache", NULL, REFUSED, first_block, NULL},
     {"use_cache", NULL, REFUSED, no_fast_attn, NULL},
     {"use_fast_attn", NULL, REFUSED, no_fast_attn, NULL},
     {"n_calib", "N", HARMLESS, no_fast_attn, NULL},

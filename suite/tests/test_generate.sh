@@ -342,6 +342,14 @@ every_flag() {
     done
 }
 ok "every flag of xDiT is understood" every_flag
+cached() { # a picture whose middle blocks are reused is another one; its record says which steps
+    exits 0 generate "$golden/e2e_flux_schnell" --output whole.png 2>message &&
+        exits 0 generate "$golden/e2e_flux_schnell" --num_inference_steps 4 --cache '{"policy": "interval", "interval": 2}' --output cached.png 2>message &&
+        tr -d ' \n\t' <cached.json | grep -q '"decisions":"1011"' && ! cmp -s whole.png cached.png
+}
+ok "--cache reuses steps, and the record tells which" cached
+ok "--cache with a mistake is refused with the settings there are" refuses 2 'fbcach' "$golden/e2e_flux_schnell" --cache '{"policy": "fbcach"}'
+ok "--cache with too few steps is refused by the engine" refuses 2 'E_JSON_VALUE' "$golden/e2e_flux_schnell" --cache '{"policy": "mask", "mask": "1"}'
 hangs() {
     DITBENCH_FAULT=hang:1 exits 3 generate "$golden/e2e_flux_schnell" --engine "$fault_engine" --timeout 1s \
         --output refused.png 2>message && grep -q E_TIMEOUT message && nothing_left && ! compgen -G '.ditbench-generate-*'

@@ -357,6 +357,8 @@ int suite_verb_generate(int argc, char **argv)
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
          0, 0},
+        {"cache", 0, SUITE_OPTION_STRING, "JSON",
+         "what steps reuse of earlier ones, '{\"policy\": \"interval\", \"interval\": 2}'", &r->cache, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
         {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &r->element, 0, 0},
