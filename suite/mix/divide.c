@@ -221,7 +221,9 @@ dit_status suite_divide(const suite_traffic *traffic, const suite_mix_times *tim
     if (st == DIT_OK) st = settle(&d, &out->one);
     if (st == DIT_OK) st = settle(&d, &out->equal);
     if (st == DIT_OK) st = settle(&d, &out->groups);
-    if (st == DIT_OK && out->equal.there && out->equal.rate > out->groups.rate) out->groups = out->equal;
+    bool better =
+        !out->groups.there || out->equal.rate > out->groups.rate; /* one that did not settle has a rate, too */
+    if (st == DIT_OK && out->equal.there && better) out->groups = out->equal;
     free(d.candidates);
     return st;
 }
