@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text of troff: backslashes and dashes are escaped, a point or quote at the start of a line is no request. */
+/* Text of troff: backslashes and dashes are escaped, a point or quote at the start of a line is no request, and a line may
+ * end behind a bar. */
 static void print_text(const char *text)
 {
     bool start = true;
@@ -18,6 +19,8 @@ static void print_text(const char *text)
             fputs("\\e", stdout);
         else if (*text == '-')
             fputs("\\-", stdout);
+        else if (*text == '|') /* a long list of choices may be broken there */
+            fputs("|\\:", stdout);
         else
             putchar(*text);
         start = *text == '\n';
@@ -92,6 +95,7 @@ static void print_environment(void)
 int suite_help_man(void)
 {
     printf(".TH DITBENCH 1 \"\" \"ditbench %s\" \"User Commands\"\n", DITBENCH_RELEASE);
+    puts(".ad l"); /* a long list of choices fills a line by itself, which cannot be stretched */
     puts(".SH NAME\nditbench \\- measures and simulates parallel inference of diffusion transformers");
     puts(".SH SYNOPSIS\n.B ditbench\n.I VERB\n[OPTION]... [OPERAND]...");
     puts(".SH DESCRIPTION\n"
