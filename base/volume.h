@@ -54,7 +54,8 @@ typedef struct {
  * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 /* Predicts what `rank` sends in a cached run: skipped blocks send nothing, and at each test ranks exchange two sums. The
- * mesh must be one that a cache allows (dit_cache_check). */
+ * mesh must be one that a cache allows (dit_cache_check). A use of zeros, which is that of a run without a cache, gives
+ * what dit_volume_predict gives. */
 void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,
                                dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);

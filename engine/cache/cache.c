@@ -332,6 +332,11 @@ dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
     return (dit_cache_use){.first = cache->first, .last = cache->last, .hits = log->hits, .tests = log->tests};
 }
 
+dit_cache_use dit_cache_own_use(const dit_cache_run *run)
+{
+    return run ? dit_cache_use_of(&run->settings, &run->log) : (dit_cache_use){0};
+}
+
 int64_t dit_cache_state_bytes(const dit_cache_run *run)
 {
     int64_t kept = 1 + run->settings.order + (run->now != NULL);

@@ -34,8 +34,9 @@ void dit_cache_reset(dit_cache_run *run);
 dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args);
 
 const dit_cache_log *dit_cache_log_of(const dit_cache_run *run);
-/* What the closed forms need of a log. */
+/* What the closed forms need of a log; of the run's own; run NULL: that of a run without a cache, zeros. */
 dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log);
+dit_cache_use dit_cache_own_use(const dit_cache_run *run);
 const dit_cache *dit_cache_settings(const dit_cache_run *run);
 /* Bytes that one rank keeps for the cache, and the ranks that decide together. */
 int64_t dit_cache_state_bytes(const dit_cache_run *run);

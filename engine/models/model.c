@@ -154,13 +154,14 @@ dit_status dit_model_embed(dit_model *model, const float *latents)
     return DIT_OK;
 }
 
-dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context)
+/* Runs the stage's blocks in [first, first + count). */
+static dit_status run_blocks(dit_model *model, dit_range blocks, void (*between)(void *context), void *context)
 {
     dit_runtime *rt = model->params.rt;
-    dit_range own = model->params.stage.blocks;
     DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
-        for (int64_t i = own.first; i < own.first + own.count; i++) {
+        if (blocks.first <= model->params.stage.blocks.first) DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
+        for (int64_t i = blocks.first; i < blocks.first + blocks.count; i++) {
+            if (!dit_stage_has(&model->params, i)) continue;
             DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
             if (between) between(context);
         }
@@ -168,18 +169,14 @@ dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), vo
     return DIT_OK;
 }
 
+dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context)
+{
+    return run_blocks(model, model->params.stage.blocks, between, context);
+}
+
 dit_status dit_model_some_blocks(dit_model *model, int64_t first, int64_t count)
 {
-    dit_runtime *rt = model->params.rt;
-    dit_range own = model->params.stage.blocks;
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        if (first <= own.first) DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
-        for (int64_t i = first; i < first + count; i++) {
-            if (!dit_stage_has(&model->params, i)) continue;
-            DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
-        }
-    });
-    return DIT_OK;
+    return run_blocks(model, (dit_range){first, count}, NULL, NULL);
 }
 
 dit_status dit_model_head(dit_model *model, float *output)

@@ -78,11 +78,8 @@ static void add_communication(dit_json_writer *w, const dit_pipeline *p, cJSON *
 {
     dit_volume_table predicted;
     cJSON *list = dit_json_put_array(w, out, "communication");
-    dit_volume_predict(&p->rt.parallel, &p->rt.facts, p->rank, &predicted);
-    if (p->sampler.cache) {
-        dit_cache_use use = dit_cache_use_of(&p->kase.cache, dit_cache_log_of(p->sampler.cache));
-        dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, p->rank, &predicted);
-    }
+    dit_cache_use use = dit_cache_own_use(p->sampler.cache);
+    dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, p->rank, &predicted);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
         dit_record_put_traffic(w, list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at));

@@ -499,10 +499,8 @@ static void predict_each(const dit_record_params *params, int world_size, const 
         if (logs) use = dit_cache_use_of(dit_cache_settings(params->cache), &logs[rank]);
         if (params->predicted)
             out[rank] = params->predicted[params->predicted_each ? rank : 0];
-        else if (logs)
-            dit_volume_predict_cached(parallel, facts, &use, rank, &out[rank]);
         else
-            dit_volume_predict(parallel, facts, rank, &out[rank]);
+            dit_volume_predict_cached(parallel, facts, &use, rank, &out[rank]);
     }
 }
 

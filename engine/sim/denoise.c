@@ -86,12 +86,9 @@ static dit_status predict(const dit_sim *sim, const dit_pipeline *whole, int wor
 {
     *out = calloc((size_t)world_size, sizeof **out);
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
+    dit_cache_use use = dit_cache_planned_use(&whole->kase.cache, whole->kase.steps);
     for (int rank = 0; rank < world_size; rank++) {
-        dit_volume_predict(&whole->rt.parallel, &whole->rt.facts, rank, &(*out)[rank]);
-        if (whole->sampler.cache) {
-            dit_cache_use use = dit_cache_planned_use(&whole->kase.cache, whole->kase.steps);
-            dit_volume_predict_cached(&whole->rt.parallel, &whole->rt.facts, &use, rank, &(*out)[rank]);
-        }
+        dit_volume_predict_cached(&whole->rt.parallel, &whole->rt.facts, &use, rank, &(*out)[rank]);
         dit_volume_resize(&(*out)[rank], dit_sim_element_bytes(sim));
     }
     return DIT_OK;

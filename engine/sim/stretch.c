@@ -34,11 +34,8 @@ static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *c
 {
     dit_volume_table table;
     int rank = dit_comm_rank(dit_comm_world());
-    dit_volume_predict(&p->rt.parallel, &p->rt.facts, rank, &table);
-    if (p->sampler.cache) {
-        dit_cache_use use = dit_cache_use_of(&p->kase.cache, dit_cache_log_of(p->sampler.cache));
-        dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
-    }
+    dit_cache_use use = dit_cache_own_use(p->sampler.cache);
+    dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
     return dit_volume_check(counters, &table, rank, 0);
 }
 

@@ -290,11 +290,8 @@ static dit_status judge_sent(const cell *c, int rank)
 {
     const dit_pipeline *p = &c->pipeline;
     dit_volume_table table;
-    dit_volume_predict(&p->rt.parallel, &p->rt.facts, rank, &table);
-    if (p->sampler.cache) {
-        dit_cache_use use = dit_cache_use_of(&p->kase.cache, dit_cache_log_of(p->sampler.cache));
-        dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
-    }
+    dit_cache_use use = dit_cache_own_use(p->sampler.cache);
+    dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
 }
 

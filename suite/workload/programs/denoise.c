@@ -353,10 +353,7 @@ static dit_status read_case(const dit_json *document, suite_prediction *out)
 
 static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
-    if (prediction->cache.policy != DIT_CACHE_NONE)
-        dit_volume_predict_cached(&prediction->parallel, &prediction->facts, &prediction->use, rank, out);
-    else
-        dit_volume_predict(&prediction->parallel, &prediction->facts, rank, out);
+    dit_volume_predict_cached(&prediction->parallel, &prediction->facts, &prediction->use, rank, out);
 }
 
 /* One rank of each stage and patch. */
