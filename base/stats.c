@@ -14,6 +14,11 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void dit_stats_sort(double *values, int n)
+{
+    if (n > 0) qsort(values, (size_t)n, sizeof *values, compare_doubles);
+}
+
 static double sorted_median(const double *sorted, int n)
 {
     if (n == 0) return 0;
@@ -56,7 +61,7 @@ static void summarise_spread(dit_summary *s, double *sorted)
     for (int i = 0; i < s->n; i++) squares += (sorted[i] - s->mean) * (sorted[i] - s->mean);
     s->sd = s->n > 1 ? sqrt(squares / (s->n - 1)) : 0;
     for (int i = 0; i < s->n; i++) sorted[i] = fabs(sorted[i] - s->median);
-    qsort(sorted, (size_t)s->n, sizeof *sorted, compare_doubles);
+    dit_stats_sort(sorted, s->n);
     s->mad = sorted_median(sorted, s->n);
 }
 
@@ -84,7 +89,7 @@ dit_summary dit_stats_summarise(const double *values, int n)
     if (n > STATS_ON_STACK) sorted = malloc((size_t)n * sizeof *sorted);
     if (!sorted) return summary;
     memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    dit_stats_sort(sorted, n);
     summary.n = n;
     summarise_sorted(&summary, sorted);
     if (sorted != on_stack) free(sorted);
@@ -101,7 +106,7 @@ double dit_stats_percentile(const double *values, int n, double share)
     double *sorted = n > 0 ? malloc((size_t)n * sizeof *sorted) : NULL;
     if (!sorted) return 0;
     memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    dit_stats_sort(sorted, n);
     int rank = (int)ceil(share * n - 1e-9); /* 0.9 x 10 is a little more than 9 */
     double value = sorted[rank < 1 ? 0 : rank > n ? n - 1 : rank - 1];
     free(sorted);

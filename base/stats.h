@@ -22,6 +22,8 @@ typedef struct {
 
 /* Summarises `n` values, which stay as they are. n = 0 gives a zeroed summary with low_n set. */
 dit_summary dit_stats_summarise(const double *values, int n);
+/* Puts n values, none of which is NaN, into ascending order. */
+void dit_stats_sort(double *values, int n);
 /* Returns the median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */

@@ -1,12 +1,10 @@
 #include "engine/quality/accuracy.h"
 
+#include "engine/shapes/picture.h"
 #include "engine/shapes/rule.h"
-#include "engine/shapes/scene.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { PLANE = DIT_PICTURE_EDGE * DIT_PICTURE_EDGE, FRAME = DIT_RGB * PLANE };
 
 static dit_status check(const dit_picture_set *set)
 {
@@ -27,14 +25,15 @@ static dit_status check(const dit_picture_set *set)
 
 static void read_picture(const float *pixels, dit_picture_size size, dit_reading *out)
 {
-    float frames[DIT_CLIP_FRAMES * FRAME]; /* the rule wants frame after frame, sets have colour after colour */
+    float frames[DIT_CLIP_FRAMES * DIT_PICTURE_VALUES]; /* frame after frame; sets have colour after colour */
     if (size.frames == 1) {
         dit_shapes_read(pixels, out);
         return;
     }
     for (int64_t t = 0; t < size.frames; t++)
         for (int64_t c = 0; c < DIT_RGB; c++)
-            memcpy(frames + t * FRAME + c * PLANE, pixels + (c * size.frames + t) * PLANE, PLANE * sizeof *frames);
+            memcpy(frames + t * DIT_PICTURE_VALUES + c * DIT_PICTURE_PLANE,
+                   pixels + (c * size.frames + t) * DIT_PICTURE_PLANE, DIT_PICTURE_PLANE * sizeof *frames);
     dit_shapes_read_clip(frames, out);
 }
 

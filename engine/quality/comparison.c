@@ -1,13 +1,13 @@
 #include "engine/quality/comparison.h"
 
-#include "base/bootstrap.h"
 #include "base/json_writer.h"
-#include "base/stats.h"
 #include "engine/quality/accuracy.h"
+#include "engine/quality/bootstrap.h"
 #include "engine/quality/frechet.h"
 #include "engine/quality/kernel_distance.h"
 #include "engine/quality/spread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +191,13 @@ static dit_status measure_pairs(const dit_judged_set *set, const dit_judged_set 
     return DIT_OK;
 }
 
+static double least_of(const double *values, int count)
+{
+    double least = values[0];
+    for (int i = 1; i < count; i++) least = fmin(least, values[i]);
+    return least;
+}
+
 /* Puts mean and 5th percentile with intervals, and the least. Keeps the values in *kept. */
 static dit_status put_pairs(dit_json_writer *w, cJSON *out, const char *key, const dit_judged_set *set,
                             const dit_judged_set *reference, pair_measure measure, double **kept)
@@ -211,7 +218,7 @@ static dit_status put_pairs(dit_json_writer *w, cJSON *out, const char *key, con
     cJSON *object = dit_json_put_object(w, out, key);
     put_bounds(w, object, "mean", mean);
     put_bounds(w, dit_json_put_object(w, object, "p05"), "value", low);
-    dit_json_put_number(w, object, "min", dit_stats_summarise(sample.values, sample.count).min);
+    dit_json_put_number(w, object, "min", least_of(sample.values, sample.count));
     return DIT_OK;
 }
 
@@ -249,13 +256,16 @@ static void put_frechet(dit_json_writer *w, cJSON *out, const char *key, dit_fea
     cJSON *object = dit_json_put_object(w, out, key);
     dit_json_put_number(w, object, "value", distance);
     dit_json_put_int(w, object, "pictures", a.count);
-    if (dit_frechet_blocks(a, b, &blocks) == DIT_OK) {
+    st = dit_frechet_blocks(a, b, &blocks);
+    if (st == DIT_ERR_MEMORY) dit_json_put_status(w, st);
+    if (st == DIT_OK) {
         cJSON *spread = dit_json_put_object(w, object, "blocks");
         dit_json_put_number(w, spread, "mean", blocks.mean);
         dit_json_put_number(w, spread, "deviation", blocks.deviation);
         dit_json_put_int(w, spread, "pictures", blocks.rows);
+    } else if (st != DIT_ERR_MEMORY) {
+        dit_error_clear();
     }
-    dit_error_clear();
 }
 
 static void put_infinity(dit_json_writer *w, cJSON *out, dit_feature_rows a, dit_feature_rows b)
@@ -268,23 +278,27 @@ static void put_infinity(dit_json_writer *w, cJSON *out, dit_feature_rows a, dit
         dit_json_put_number(w, dit_json_put_object(w, out, "fd_inf"), "value", distance);
 }
 
-/* True if pictures have the same names, hence prompts the same numbers, in both sets. */
-static bool same_prompts(const dit_judged_set *a, const dit_judged_set *b)
+/* Checks that pictures have the same names, and prompts the same numbers, in both sets. Names alone do not say so: a
+ * record tells a caption, and another caption is another prompt. */
+static dit_status check_prompts(const dit_judged_set *a, const dit_judged_set *b)
 {
-    dit_status st = dit_picture_set_pairs(&a->pictures, &b->pictures);
-    dit_error_clear();
-    return st == DIT_OK;
+    DIT_TRY(dit_picture_set_pairs(&a->pictures, &b->pictures));
+    for (int i = 0; i < a->pictures.count; i++)
+        if (a->prompt[i] != b->prompt[i])
+            return DIT_FAIL(DIT_ERR_SHAPE,
+                            "the pictures of the sets have other prompts: %s is of prompt %d, and of %d in the "
+                            "reference; give both their records, or neither",
+                            a->pictures.labels[i].name, a->prompt[i] + 1, b->prompt[i] + 1);
+    return DIT_OK;
 }
 
 static void put_diversity(dit_json_writer *w, cJSON *out, const dit_judged_set *set, const dit_judged_set *reference)
 {
     dit_interval ratio = {0};
-    if (!same_prompts(set, reference)) {
-        put_reason(w, out, "diversity", "the pictures of the sets have other names");
-        return;
-    }
-    dit_status st =
-        dit_diversity(rows_of(set), set->prompt, rows_of(reference), reference->prompt, set->pictures.prompts, &ratio);
+    dit_status st = check_prompts(set, reference);
+    if (st == DIT_OK)
+        st = dit_diversity(rows_of(set), set->prompt, rows_of(reference), reference->prompt, set->pictures.prompts,
+                           &ratio);
     put_interval(w, out, "diversity", st, "ratio", ratio);
 }
 
@@ -304,7 +318,10 @@ static void put_in_features(dit_json_writer *w, cJSON *out, const dit_judged_set
     put_frechet(w, out, "fd_shapes", rows_of(set), rows_of(reference));
     put_infinity(w, out, rows_of(set), rows_of(reference));
     put_diversity(w, out, set, reference);
-    if (set->motion && reference->motion) put_frechet(w, out, "fd_motion", motion_of(set), motion_of(reference));
+    if (set->motion && reference->motion)
+        put_frechet(w, out, "fd_motion", motion_of(set), motion_of(reference));
+    else if (set->motion)
+        put_reason(w, out, "fd_motion", "the reference has single pictures, in which nothing moves");
 }
 
 /* ---- change of frames -------------------------------------------------------------------------------------------- */
@@ -323,11 +340,8 @@ static void put_change(dit_json_writer *w, cJSON *out, const dit_judged_set *set
     double *above = NULL, *below = NULL;
     dit_interval ratio = {0};
     if (set->pictures.size.frames == 1) return;
-    if (!same_prompts(set, reference)) {
-        put_reason(w, out, "change", "the pictures of the sets have other names");
-        return;
-    }
-    dit_status st = measure_change(set, &above);
+    dit_status st = check_prompts(set, reference);
+    if (st == DIT_OK) st = measure_change(set, &above);
     if (st == DIT_OK) st = measure_change(reference, &below);
     if (st == DIT_OK) {
         const dit_grouped a = grouped(set, above), b = grouped(reference, below);

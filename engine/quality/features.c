@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_LAYERS = 6, MOST_CHANNELS = 1024, MOST_KERNEL = 7, MOST_WIDTH = 1024, MOST_EDGE = 512, PATH_BYTES = 4096 };
+enum { MOST_LAYERS = 6, MOST_CHANNELS = 1024, MOST_KERNEL = 7, MOST_EDGE = 512, PATH_BYTES = 4096 };
 
 typedef struct {
     int64_t in, out, kernel;
@@ -62,7 +62,7 @@ static dit_status load(const dit_safetensors *file, const char *name, int rank, 
     return st;
 }
 
-/* Loads conv1, conv2, ... as far as there are any. */
+/* Loads conv1, conv2, ... as far as there are any; one that would be left out is refused. */
 static dit_status load_convolutions(const dit_safetensors *file, dit_features *f)
 {
     int64_t shape[4] = {-1, DIT_RGB, -1, -1};
@@ -75,7 +75,9 @@ static dit_status load_convolutions(const dit_safetensors *file, dit_features *f
         DIT_TRY(load(file, name, 4, shape, &f->conv[f->layers]));
         shape[1] = f->conv[f->layers].out;
     }
-    return DIT_OK;
+    snprintf(name, sizeof name, "conv%d.weight", MOST_LAYERS + 1);
+    if (!dit_safetensors_find(file, name, &view)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "%s is one convolution too many: at most %d are computed", name, MOST_LAYERS);
 }
 
 /* Finds the picture's size, which the linear layer tells, and takes memory for what lies between layers. */
@@ -223,7 +225,8 @@ static void convolve(const layer *l, const float *from, int64_t side, double *su
                 if (row < 0 || row >= side || column < 0 || column >= side) continue;
                 add_tap(l, from[(tap / (l->kernel * l->kernel) * side + row) * side + column], tap, sum);
             }
-            for (int64_t o = 0; o < l->out; o++) to[(o * half + y) * half + x] = (float)fmax(0, sum[o]);
+            for (int64_t o = 0; o < l->out; o++) /* a NaN stays one, so that an overflow is told */
+                to[(o * half + y) * half + x] = sum[o] < 0 ? 0 : (float)sum[o];
         }
 }
 

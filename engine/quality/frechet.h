@@ -20,7 +20,7 @@ typedef struct {
 
 /* Computes the distance of all rows of a to all of b. Errors: DIT_ERR_SHAPE when widths differ or a set has no more
  * rows than features (its covariance would be singular, and the distance mostly bias); DIT_ERR_NONFINITE;
- * DIT_ERR_MEMORY. */
+ * DIT_ERR_INTERNAL when eigenvalues do not settle; DIT_ERR_MEMORY. */
 dit_status dit_frechet(dit_feature_rows a, dit_feature_rows b, double *distance);
 
 enum { DIT_FRECHET_SIZES = 15, DIT_FRECHET_BLOCKS = 10 };

@@ -20,7 +20,7 @@
 enum { PATH_BYTES = 4096, MOST_PICTURES = 1 << 20, MOST_FRAMES = 1 << 14 };
 static const int64_t most_floats = INT64_C(1) << 33;
 
-typedef enum { SOURCE_PIXELS, SOURCE_PNG, SOURCE_FRAMES } source_kind;
+typedef enum { SOURCE_NONE, SOURCE_PIXELS, SOURCE_PNG, SOURCE_FRAMES } source_kind;
 
 /* Where pictures come from. */
 typedef struct {
@@ -61,8 +61,8 @@ static bool exists(const char *path)
 
 /* ---- which files ------------------------------------------------------------------------------------------------- */
 
-/* Recognises a source by its name; false for what is none. */
-static bool recognise(const char *path, const char *file, source *out)
+/* Returns what kind of source a path is by its name `file`, and how long the part is that names its pictures. */
+static source_kind kind_of(const char *path, const char *file, size_t *stem)
 {
     size_t length = strlen(file);
     char frame[PATH_BYTES + 16];
@@ -70,37 +70,44 @@ static bool recognise(const char *path, const char *file, source *out)
         const char *ending;
         source_kind kind;
     } kinds[] = {{".safetensors", SOURCE_PIXELS}, {".png", SOURCE_PNG}};
-    if (strlen(path) >= sizeof out->path) return false;
-    snprintf(out->path, sizeof out->path, "%s", path);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t ending = strlen(kinds[i].ending);
         if (length <= ending || strcmp(file + length - ending, kinds[i].ending) != 0 || is_folder(path)) continue;
-        out->kind = kinds[i].kind;
-        snprintf(out->stem, sizeof out->stem, "%.*s", (int)(length - ending), file);
-        return length - ending < sizeof out->stem;
+        *stem = length - ending;
+        return kinds[i].kind;
     }
+    *stem = length;
     snprintf(frame, sizeof frame, "%s/frame-0000.png", path);
-    if (!is_folder(path) || !exists(frame)) return false;
-    out->kind = SOURCE_FRAMES;
-    snprintf(out->stem, sizeof out->stem, "%s", file);
-    return length < sizeof out->stem;
+    return is_folder(path) && exists(frame) ? SOURCE_FRAMES : SOURCE_NONE;
 }
 
-static int by_stem(const void *a, const void *b)
+/* Adds the source at `path`, which has less than PATH_BYTES; what is none is left alone. */
+static dit_status add_source(source_list *list, const char *path, const char *file)
 {
-    const source *x = a, *y = b;
-    int order = strcmp(x->stem, y->stem);
-    return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
-}
-
-static dit_status add_source(source_list *list, const source *found)
-{
+    size_t stem;
+    source_kind kind = kind_of(path, file, &stem);
+    if (kind == SOURCE_NONE) return DIT_OK;
+    if (stem >= sizeof list->items->stem)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                       "%.300s: the name of a picture has %zu bytes, at most %zu are read", file, stem,
+                                       sizeof list->items->stem - 1),
+                              "rename it");
     if (list->count == MOST_PICTURES) return DIT_FAIL(DIT_ERR_SHAPE, "more than %d files of pictures", MOST_PICTURES);
     DIT_TRY(dit_list_grow((void **)&list->items, list->count, sizeof *list->items));
-    list->items[list->count++] = *found;
+    source *added = &list->items[list->count++];
+    *added = (source){.kind = kind};
+    snprintf(added->stem, sizeof added->stem, "%.*s", (int)stem, file);
+    snprintf(added->path, sizeof added->path, "%s", path);
     return DIT_OK;
 }
 
+static int by_path(const void *a, const void *b)
+{
+    const source *x = a, *y = b;
+    return strcmp(x->path, y->path);
+}
+
+/* Lists a folder, in an order that does not depend on the file system. */
 static dit_status list_folder(const char *folder, source_list *out)
 {
     char path[PATH_BYTES];
@@ -108,40 +115,52 @@ static dit_status list_folder(const char *folder, source_list *out)
     DIR *dir = opendir(folder);
     if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s: %s", folder, strerror(errno));
     for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
-        source found;
         if (entry->d_name[0] == '.') continue;
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
-        if (recognise(path, entry->d_name, &found)) st = add_source(out, &found);
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            st = add_source(out, path, entry->d_name);
+        else
+            st = DIT_FAIL(DIT_ERR_IO, "the path of %s is too long, in the folder %s", entry->d_name, folder);
     }
     closedir(dir);
-    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, by_stem);
+    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, by_path);
     return st;
 }
 
-static dit_status list_sources(const char *path, source_list *out)
+/* Lists the sources at a path, and names the folder in which records stand beside them. */
+static dit_status list_sources(const char *path, source_list *out, char folder[PATH_BYTES])
 {
-    char trimmed[PATH_BYTES];
-    source found;
     if (!exists(path)) return DIT_FAIL(DIT_ERR_NOT_FOUND, "there is nothing at %s", path);
-    if (snprintf(trimmed, sizeof trimmed, "%s", path) >= (int)sizeof trimmed)
+    if (snprintf(folder, PATH_BYTES, "%s", path) >= PATH_BYTES)
         return DIT_FAIL(DIT_ERR_IO, "the path of a set of pictures is too long");
-    for (size_t end = strlen(trimmed); end > 1 && trimmed[end - 1] == '/';) trimmed[--end] = 0;
-    const char *slash = strrchr(trimmed, '/');
-    if (recognise(trimmed, slash ? slash + 1 : trimmed, &found)) return add_source(out, &found);
-    if (is_folder(path)) return list_folder(path, out);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is neither a .png nor a .safetensors file", path),
-                          "give a folder of pictures, or one file");
+    for (size_t end = strlen(folder); end > 1 && folder[end - 1] == '/';) folder[--end] = 0;
+    char *slash = strrchr(folder, '/');
+    DIT_TRY(add_source(out, folder, slash ? slash + 1 : folder));
+    if (out->count == 0 && is_folder(folder)) return list_folder(folder, out);
+    if (out->count == 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is neither a .png nor a .safetensors file", path),
+                              "give a folder of pictures, or one file");
+    if (slash)
+        slash[slash == folder] = 0;
+    else
+        snprintf(folder, PATH_BYTES, ".");
+    return DIT_OK;
 }
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
+
+/* Checks that so many pictures of so many values are not more than are read. */
+static dit_status check_amount(int64_t pictures, int64_t floats)
+{
+    if (pictures <= MOST_PICTURES && floats <= most_floats / pictures) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "more than %d pictures, or %lld values, are more than are read", MOST_PICTURES,
+                    (long long)most_floats);
+}
 
 static dit_status add_picture(picture_list *list, const char *stem, int64_t number, dit_picture_size size, bool rounded,
                               float **pixels)
 {
     int64_t floats = dit_picture_floats(size);
-    if (list->count == MOST_PICTURES || floats * (list->count + 1) > most_floats)
-        return DIT_FAIL(DIT_ERR_SHAPE, "more than %d pictures, or %lld values, are more than are read", MOST_PICTURES,
-                        (long long)most_floats);
+    DIT_TRY(check_amount(list->count + 1, floats));
     DIT_TRY(dit_list_grow((void **)&list->items, list->count, sizeof *list->items));
     picture *added = &list->items[list->count];
     *added = (picture){.size = size, .rounded = rounded, .pixels = malloc((size_t)floats * sizeof(float))};
@@ -246,44 +265,43 @@ static dit_status read_colours(const source *from, bool only, picture_list *out)
 static int by_name(const void *a, const void *b)
 {
     const picture *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->rounded > y->rounded) - (x->rounded < y->rounded);
+    return strcmp(x->name, y->name);
 }
 
+/* True if one of the first `count` pictures, which are sorted, has this name. */
+static bool has_name(const picture_list *list, int count, const char *name)
+{
+    picture key = {.pixels = NULL};
+    snprintf(key.name, sizeof key.name, "%s", name);
+    return count && bsearch(&key, list->items, (size_t)count, sizeof *list->items, by_name);
+}
+
+static void sort_pictures(picture_list *list)
+{
+    if (list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, by_name);
+}
+
+/* Reads colours, then what has no colours: an animated PNG beside them is no reason to refuse them. */
 static dit_status read_sources(const source_list *sources, picture_list *out)
 {
+    for (int i = 0; i < sources->count; i++)
+        if (sources->items[i].kind == SOURCE_PIXELS)
+            DIT_TRY(read_colours(&sources->items[i], sources->count == 1, out));
+    sort_pictures(out);
+    int coloured = out->count;
     for (int i = 0; i < sources->count; i++) {
         const source *from = &sources->items[i];
-        dit_status st = from->kind == SOURCE_PNG      ? read_png(from, out)
-                        : from->kind == SOURCE_FRAMES ? read_frames(from, out)
-                                                      : read_colours(from, sources->count == 1, out);
-        DIT_TRY(st);
+        if (from->kind == SOURCE_PIXELS || has_name(out, coloured, from->stem)) continue;
+        DIT_TRY(from->kind == SOURCE_PNG ? read_png(from, out) : read_frames(from, out));
     }
-    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, by_name);
+    sort_pictures(out);
+    for (int i = 1; i < out->count; i++)
+        if (strcmp(out->items[i - 1].name, out->items[i].name) == 0)
+            return DIT_FAIL(DIT_ERR_SHAPE, "two pictures are called %s", out->items[i].name);
     return DIT_OK;
 }
 
 /* ---- the set ----------------------------------------------------------------------------------------------------- */
-
-/* Drops pictures of 8 bits whose name has colours. */
-static dit_status drop_doubles(picture_list *list)
-{
-    int kept = 0;
-    for (int i = 0; i < list->count; i++) {
-        picture *last = kept ? &list->items[kept - 1] : NULL, *next = &list->items[i];
-        if (!last || strcmp(last->name, next->name) != 0) {
-            picture moved = *next;
-            next->pixels = NULL;
-            list->items[kept++] = moved;
-            continue;
-        }
-        if (last->rounded || !next->rounded) return DIT_FAIL(DIT_ERR_SHAPE, "two pictures are called %s", next->name);
-        free(next->pixels);
-        next->pixels = NULL;
-    }
-    list->count = kept;
-    return DIT_OK;
-}
 
 static bool same_size(dit_picture_size a, dit_picture_size b)
 {
@@ -342,32 +360,55 @@ static void find_digest(dit_picture_set *set)
     snprintf(set->digest, sizeof set->digest, "xxh3:%s", labels);
 }
 
-/* Takes caption `index` of the record at `path`, or the only one; nothing where there is no such record. The file is
- * not trusted: what is no caption is none. */
-static bool take_caption(const char *path, int64_t index, char caption[DIT_CAPTION_TEXT])
-{
+/* The record that was read last: pictures of one prompt share theirs, and follow each other. */
+typedef struct {
+    char path[PATH_BYTES + DIT_PICTURE_NAME + 8];
+    bool open;
     dit_json doc;
+} last_record;
+
+static void close_record(last_record *last)
+{
+    if (last->open) dit_json_release(&last->doc);
+    last->open = false;
+}
+
+/* Returns the captions that the record at `path` tells; NULL where there is none. The file is not trusted. */
+static const cJSON *captions_at(const char *path, last_record *last)
+{
+    if (strcmp(last->path, path) != 0) {
+        if (!exists(path)) return NULL;
+        close_record(last);
+        snprintf(last->path, sizeof last->path, "%s", path);
+        last->open = dit_json_read_file(path, &last->doc) == DIT_OK;
+    }
+    const cJSON *list = last->open ? dit_json_member(last->doc.root, "conditioning") : NULL;
+    list = dit_json_member(list, "captions");
+    return cJSON_IsArray(list) ? list : NULL;
+}
+
+/* Takes caption `index` of the record at `path`, or its only one; false where there is none. */
+static bool take_caption(const char *path, int64_t index, last_record *last, char caption[DIT_CAPTION_TEXT])
+{
     dit_caption parsed;
-    if (!exists(path) || dit_json_read_file(path, &doc) != DIT_OK) return false;
-    const cJSON *list = dit_json_member(dit_json_member(doc.root, "conditioning"), "captions");
-    int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+    const cJSON *list = captions_at(path, last);
+    int count = list ? cJSON_GetArraySize(list) : 0;
     const cJSON *said = count == 1 || index < count ? cJSON_GetArrayItem(list, count == 1 ? 0 : (int)index) : NULL;
-    bool found = cJSON_IsString(said) && dit_caption_parse(said->valuestring, &parsed) == DIT_OK;
-    if (found) dit_caption_print(&parsed, caption);
-    dit_json_release(&doc);
-    return found;
+    if (!cJSON_IsString(said) || dit_caption_parse(said->valuestring, &parsed) != DIT_OK) return false;
+    dit_caption_print(&parsed, caption);
+    return true;
 }
 
 /* Looks for the caption of a picture in FOLDER/NAME.json, or of NAME-3 as the fourth one in FOLDER/NAME.json. */
-static void find_caption(const char *folder, dit_picture_label *label)
+static void find_caption(const char *folder, dit_picture_label *label, last_record *last)
 {
-    char path[PATH_BYTES + DIT_PICTURE_NAME + 8];
+    char path[sizeof last->path];
     size_t length = prompt_length(label->name, false);
     snprintf(path, sizeof path, "%s/%s.json", folder, label->name);
-    bool found = take_caption(path, 0, label->caption);
+    bool found = take_caption(path, 0, last, label->caption);
     if (!found && label->name[length]) {
         snprintf(path, sizeof path, "%s/%.*s.json", folder, (int)length, label->name);
-        found = take_caption(path, strtoll(label->name + length + 1, NULL, 10), label->caption);
+        take_caption(path, strtoll(label->name + length + 1, NULL, 10), last, label->caption);
     }
     dit_error_clear();
 }
@@ -375,6 +416,7 @@ static void find_caption(const char *folder, dit_picture_label *label)
 static dit_status fill_set(const picture_list *list, bool prompt_each, const char *folder, dit_picture_set *out)
 {
     int64_t floats = dit_picture_floats(list->items[0].size);
+    last_record record = {.open = false};
     *out = (dit_picture_set){.size = list->items[0].size, .count = list->count};
     out->labels = calloc((size_t)list->count, sizeof *out->labels);
     out->pixels = malloc((size_t)(list->count * floats) * sizeof *out->pixels);
@@ -383,8 +425,9 @@ static dit_status fill_set(const picture_list *list, bool prompt_each, const cha
         snprintf(out->labels[i].name, sizeof out->labels[i].name, "%s", list->items[i].name);
         memcpy(out->pixels + i * floats, list->items[i].pixels, (size_t)floats * sizeof *out->pixels);
         out->rounded |= list->items[i].rounded;
-        find_caption(folder, &out->labels[i]);
+        find_caption(folder, &out->labels[i], &record);
     }
+    close_record(&record);
     number_prompts(out, prompt_each);
     find_digest(out);
     return DIT_OK;
@@ -394,7 +437,7 @@ static dit_status fill_set(const picture_list *list, bool prompt_each, const cha
 
 static const char pictures_prefix[] = "shapes:", clips_prefix[] = "shapes-clips:";
 
-bool dit_picture_set_is_rendered(const char *path)
+static bool is_rendered(const char *path)
 {
     return strncmp(path, pictures_prefix, sizeof pictures_prefix - 1) == 0 ||
            strncmp(path, clips_prefix, sizeof clips_prefix - 1) == 0;
@@ -438,8 +481,9 @@ static dit_status render_set(const char *path, dit_picture_set *out)
     int split, count = 0;
     bool clip;
     DIT_TRY(read_rendered_path(path, &clip, &split, &count));
-    *out = (dit_picture_set){
-        .size = {clip ? DIT_CLIP_FRAMES : 1, DIT_PICTURE_EDGE, DIT_PICTURE_EDGE}, .count = count, .prompts = count};
+    const dit_picture_size size = {clip ? DIT_CLIP_FRAMES : 1, DIT_PICTURE_EDGE, DIT_PICTURE_EDGE};
+    DIT_TRY(check_amount(count, dit_picture_floats(size)));
+    *out = (dit_picture_set){.size = size, .count = count, .prompts = count};
     out->labels = calloc((size_t)count, sizeof *out->labels);
     out->pixels = malloc((size_t)(count * dit_picture_floats(out->size)) * sizeof *out->pixels);
     if (!out->labels || !out->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d renders", count);
@@ -448,32 +492,16 @@ static dit_status render_set(const char *path, dit_picture_set *out)
     return DIT_OK;
 }
 
-/* Names the folder in which records stand beside pictures. */
-static void folder_of(const char *path, char out[PATH_BYTES])
-{
-    snprintf(out, PATH_BYTES, "%s", path);
-    char frame[PATH_BYTES + 16], *slash;
-    snprintf(frame, sizeof frame, "%s/frame-0000.png", path);
-    if (is_folder(path) && !exists(frame)) return;
-    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
-    slash = strrchr(out, '/');
-    if (slash) slash[slash == out] = 0;
-    if (!slash) snprintf(out, PATH_BYTES, ".");
-}
-
 static dit_status read_files(const char *path, bool prompt_each, dit_picture_set *out)
 {
     source_list sources = {0};
     picture_list pictures = {0};
     char folder[PATH_BYTES];
-    folder_of(path, folder);
-    dit_status st = list_sources(path, &sources);
+    dit_status st = list_sources(path, &sources, folder);
     if (st == DIT_OK) st = read_sources(&sources, &pictures);
-    int read = pictures.count;
-    if (st == DIT_OK) st = drop_doubles(&pictures);
     if (st == DIT_OK) st = check_sizes(&pictures, path);
     if (st == DIT_OK) st = fill_set(&pictures, prompt_each, folder, out);
-    for (int i = 0; i < read; i++) free(pictures.items[i].pixels); /* what was moved is NULL at its old place */
+    for (int i = 0; i < pictures.count; i++) free(pictures.items[i].pixels);
     free(pictures.items);
     free(sources.items);
     return st;
@@ -482,7 +510,7 @@ static dit_status read_files(const char *path, bool prompt_each, dit_picture_set
 dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out)
 {
     *out = (dit_picture_set){0};
-    dit_status st = dit_picture_set_is_rendered(path) ? render_set(path, out) : read_files(path, prompt_each, out);
+    dit_status st = is_rendered(path) ? render_set(path, out) : read_files(path, prompt_each, out);
     if (st != DIT_OK) dit_picture_set_release(out);
     return st;
 }

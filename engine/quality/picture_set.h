@@ -3,7 +3,7 @@
  * A path is a file or a folder of files. NAME.safetensors with a tensor `pixels` [count, 3, (frames,) height, width] has
  * colours in [-1, 1] as a VAE gives them (`ditbench generate --pixels`); its pictures are called NAME, or NAME-0, NAME-1,
  * ... of several. NAME.png is a picture whose colours were rounded to 8 bits, a folder NAME of frame-0000.png, ... a
- * clip. Where a name has colours and a PNG, the colours count. Other files are left alone.
+ * clip. Where a name has colours, its PNG or folder is not read. Other files are left alone.
  *
  * The record beside a picture, NAME.json as `ditbench generate --prompt` writes it, tells its caption. The path
  * "shapes:SPLIT:COUNT" stands for the first renders of a split (engine/shapes/split.h), "shapes-clips:SPLIT:COUNT" for
@@ -32,16 +32,15 @@ typedef struct {
     bool rounded;              /* some picture is of 8 bits */
     dit_picture_label *labels; /* [count], by name          */
     float *pixels;             /* [count][3, frames, height, width] in [0, 1] */
-    char digest[48];           /* of sizes, names and pixels */
+    char digest[48];           /* of sizes, names, captions, prompts and pixels */
 } dit_picture_set;
 
-/* Reads all pictures at `path`. Errors: DIT_ERR_NOT_FOUND when there are none, DIT_ERR_SHAPE when sizes differ or two
- * pictures have one name, DIT_ERR_NONFINITE, DIT_ERR_MEMORY; as dit_picture_read and dit_safetensors_open. */
+/* Reads all pictures at `path`. Errors: DIT_ERR_NOT_FOUND when there are none; DIT_ERR_SHAPE when sizes differ, two
+ * pictures have one name, a name has more than 175 bytes, or they are more than fit into 32 GiB; DIT_ERR_USAGE for a path
+ * of renders that is none; DIT_ERR_NONFINITE, DIT_ERR_MEMORY; as dit_picture_read and dit_safetensors_open. */
 dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_set *out);
 void dit_picture_set_release(dit_picture_set *set); /* accepts a zeroed one */
 
-/* Returns whether a path stands for renders and names no file. */
-bool dit_picture_set_is_rendered(const char *path);
 /* Returns the pixels of a picture. */
 const float *dit_picture_set_at(const dit_picture_set *set, int index);
 /* Returns DIT_OK where both sets have pictures of the same names and size, else why they are no pairs. */

@@ -55,14 +55,25 @@ static double distance_of(const float *x, const float *y, int64_t width)
     return sqrt(squares);
 }
 
-static void add_pairs(dit_feature_rows a, const int *prompt, double *sum, double *count)
+static dit_status check_group(int64_t value, int group, int groups)
 {
-    for (int64_t i = 0; i < a.count; i++)
+    if (group >= 0 && group < groups) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "value %lld is of group %d, but there are %d groups", (long long)value + 1, group,
+                    groups);
+}
+
+/* Adds the distances between pictures of a prompt to the sums of set 0 or 1. */
+static dit_status add_pairs(dit_feature_rows a, const int *prompt, int set, ratio_sums *s)
+{
+    for (int64_t i = 0; i < a.count; i++) {
+        DIT_TRY(check_group(i, prompt[i], s->groups));
         for (int64_t j = 0; j < i; j++) {
             if (prompt[i] != prompt[j]) continue;
-            sum[prompt[i]] += distance_of(a.rows + i * a.width, a.rows + j * a.width, a.width);
-            count[prompt[i]]++;
+            s->sum[set][prompt[i]] += distance_of(a.rows + i * a.width, a.rows + j * a.width, a.width);
+            s->count[set][prompt[i]]++;
         }
+    }
+    return DIT_OK;
 }
 
 static dit_status diversity_with(ratio_sums *s, dit_interval *out)
@@ -83,9 +94,9 @@ dit_status dit_diversity(dit_feature_rows a, const int *prompt_of_a, dit_feature
         return DIT_FAIL(DIT_ERR_SHAPE, "features of %lld and of %lld numbers cannot be compared", (long long)a.width,
                         (long long)right.width);
     DIT_TRY(make_sums(prompts, &s));
-    add_pairs(a, prompt_of_a, s.sum[0], s.count[0]);
-    add_pairs(right, prompt_of_right, s.sum[1], s.count[1]);
-    dit_status st = diversity_with(&s, out);
+    dit_status st = add_pairs(a, prompt_of_a, 0, &s);
+    if (st == DIT_OK) st = add_pairs(right, prompt_of_right, 1, &s);
+    if (st == DIT_OK) st = diversity_with(&s, out);
     free(s.memory);
     return st;
 }
@@ -108,9 +119,7 @@ dit_status dit_frame_change(const float *clip, dit_picture_size size, double *ch
 static dit_status add_values(const dit_grouped *sample, int set, ratio_sums *s)
 {
     for (int i = 0; i < sample->count; i++) {
-        if (sample->group[i] < 0 || sample->group[i] >= s->groups)
-            return DIT_FAIL(DIT_ERR_SHAPE, "value %d is of group %d, but there are %d groups", i + 1, sample->group[i],
-                            s->groups);
+        DIT_TRY(check_group(i, sample->group[i], s->groups));
         s->sum[set][sample->group[i]] += sample->values[i];
         s->count[set][sample->group[i]]++;
     }

@@ -6,14 +6,15 @@
 #ifndef DIT_ENGINE_SPREAD_H
 #define DIT_ENGINE_SPREAD_H
 
-#include "base/bootstrap.h"
+#include "engine/quality/bootstrap.h"
 #include "engine/quality/fidelity.h"
 #include "engine/quality/frechet.h"
 
 /* Computes the mean Euclidean distance of features between two pictures of a prompt, over all prompts' pairs, as a ratio
- * to that of `right`. Prompts are numbered from 0 on, alike in both sets; those without two pictures in both are left
- * out. The interval draws prompts. Errors: DIT_ERR_SHAPE when no prompt has two pictures in both sets, or widths
- * differ; DIT_ERR_NONFINITE, also where all pictures of `right` are equal; DIT_ERR_MEMORY. */
+ * to that of `right`. Prompts are numbered from 0 to prompts - 1, alike in both sets; those without two pictures in both
+ * are left out. The interval draws prompts. Errors: DIT_ERR_SHAPE when no prompt has two pictures in both sets, a number
+ * is none of a prompt, or widths differ; DIT_ERR_NONFINITE, also where all pictures of `right` are equal;
+ * DIT_ERR_MEMORY. */
 dit_status dit_diversity(dit_feature_rows a, const int *prompt_of_a, dit_feature_rows right, const int *prompt_of_right,
                          int prompts, dit_interval *out);
 
@@ -22,7 +23,8 @@ dit_status dit_diversity(dit_feature_rows a, const int *prompt_of_a, dit_feature
 dit_status dit_frame_change(const float *clip, dit_picture_size size, double *change);
 
 /* Computes the ratio of the means of two samples over the same groups; the interval draws groups. For changes of frames
- * of a set beside those of the right one. Errors: as dit_bootstrap_mean; DIT_ERR_NONFINITE where the mean below is 0. */
+ * of a set beside those of the right one. Errors: DIT_ERR_SHAPE for no groups or one outside the
+ * range; DIT_ERR_NONFINITE, also where the mean below is 0 or a sample has no values; DIT_ERR_MEMORY. */
 dit_status dit_ratio_of_means(const dit_grouped *above, const dit_grouped *below, dit_interval *out);
 
 #endif

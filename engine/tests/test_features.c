@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/safetensors.h"
 #include "engine/quality/features.h"
+#include "engine/tests/picture_fixture.h"
 
 #include "base/tests/test.h"
 
@@ -20,23 +21,6 @@ static int remove_folder(void **state)
 {
     (void)state;
     return test_folder_remove(folder);
-}
-
-/* As golden.py makes them; its values are exact in single precision. */
-static float *make_picture(uint32_t seed, dit_picture_size size)
-{
-    float *out = malloc((size_t)dit_picture_floats(size) * sizeof *out);
-    int64_t i = 0;
-    assert_non_null(out);
-    for (int64_t c = 0; c < DIT_RGB; c++)
-        for (int64_t f = 0; f < size.frames; f++)
-            for (int64_t y = 0; y < size.height; y++)
-                for (int64_t x = 0; x < size.width; x++) {
-                    seed = seed * 1664525u + 1013904223u;
-                    out[i++] = (float)((x * 3 + y * 5 + f * 7 + c * 11) % 32) / 32.0f * 0.75f +
-                               (float)(seed >> 16) / 65536.0f * 0.25f;
-                }
-    return out;
 }
 
 static void check_against(const dit_features *f, const cJSON *frames, uint32_t seed, dit_picture_size size)
@@ -86,10 +70,10 @@ static void pictures_that_the_network_cannot_see_are_refused(void **state)
 enum { TENSORS = 4 };
 static float numbers[1 << 16];
 
-static void write_network(const dit_tensor_out tensors[TENSORS], char path[256])
+static void write_network(const dit_tensor_out *tensors, int count, char path[256])
 {
     snprintf(path, 256, "%s/network.safetensors", folder);
-    assert_ok(dit_safetensors_write(path, tensors, TENSORS));
+    assert_ok(dit_safetensors_write(path, tensors, count));
 }
 
 static void fails_with(const char *name, int rank, const int64_t *shape, dit_status status, const char *words)
@@ -106,7 +90,7 @@ static void fails_with(const char *name, int rank, const int64_t *shape, dit_sta
         memcpy(tensors[i].shape, shape, (size_t)rank * sizeof *shape);
         if (rank == 0) tensors[i].name = "other";
     }
-    write_network(tensors, path);
+    write_network(tensors, TENSORS, path);
     if (status == DIT_OK) {
         assert_ok(dit_features_open(path, &f));
         dit_features_close(f);
@@ -152,7 +136,7 @@ static void another_network_has_another_digest(void **state)
                                              {"features.bias", 1, {4}, numbers + 1000}};
     for (int i = 0; i < 2; i++) {
         numbers[1003] = (float)i;
-        write_network(tensors, path);
+        write_network(tensors, TENSORS, path);
         assert_ok(dit_features_open(path, &f));
         assert_int_equal(strncmp(dit_features_digest(f), "xxh3:", 5), 0);
         if (i) assert_string_not_equal(dit_features_digest(f), before);
@@ -161,12 +145,60 @@ static void another_network_has_another_digest(void **state)
     }
 }
 
+/* Writes a network of `layers` convolutions of two channels, 1 x 1, whose weights are the first of these. */
+static void write_deep(int layers, const float weights[6], char path[256])
+{
+    static const float none[2];
+    char stem[16], names[2 * 8 + 2][32];
+    dit_tensor_out tensors[2 * 8 + 2];
+    for (int i = 0; i <= layers; i++) {
+        snprintf(stem, sizeof stem, "conv%d", i + 1);
+        snprintf(names[2 * i], sizeof names[0], "%s.weight", i < layers ? stem : "features");
+        snprintf(names[2 * i + 1], sizeof names[0], "%s.bias", i < layers ? stem : "features");
+        tensors[2 * i] = (dit_tensor_out){names[2 * i], i < layers ? 4 : 2, {2, i ? 2 : 3, 1, 1}, weights};
+        tensors[2 * i + 1] = (dit_tensor_out){names[2 * i + 1], 1, {2}, none};
+    }
+    write_network(tensors, 2 * layers + 2, path);
+}
+
+static void a_convolution_that_would_be_left_out_is_refused(void **state)
+{
+    (void)state;
+    const float weights[6] = {0};
+    char path[256];
+    dit_features *f;
+    write_deep(6, weights, path);
+    assert_ok(dit_features_open(path, &f));
+    assert_int_equal(dit_features_edge(f), 64);
+    dit_features_close(f);
+    write_deep(7, weights, path);
+    assert_fails(dit_features_open(path, &f), DIT_ERR_SHAPE, "conv7.weight is one convolution too many: at most 6");
+}
+
+/* The first layer's sums are too large for its values, and the second one's are infinity less infinity. */
+static void an_overflow_is_no_zero(void **state)
+{
+    (void)state;
+    const float weights[6] = {3e38f, -3e38f, 3e38f, -1e38f, -3e38f, 3e38f};
+    const dit_picture_size size = {1, 4, 4};
+    float picture[3 * 4 * 4], out[2];
+    char path[256];
+    dit_features *f;
+    for (int i = 0; i < 48; i++) picture[i] = i / 16 == 1 ? 0 : 1; /* -1 and 1 to the network */
+    write_deep(2, weights, path);
+    assert_ok(dit_features_open(path, &f));
+    assert_fails(dit_features_of(f, picture, size, 0, out), DIT_ERR_NONFINITE, "not finite");
+    dit_features_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_are_those_of_pytorch),
         cmocka_unit_test(pictures_that_the_network_cannot_see_are_refused),
         cmocka_unit_test(files_that_are_no_network_are_refused),
+        cmocka_unit_test(a_convolution_that_would_be_left_out_is_refused),
+        cmocka_unit_test(an_overflow_is_no_zero),
         cmocka_unit_test(another_network_has_another_digest),
     };
     return cmocka_run_group_tests_name("features", tests, make_folder, remove_folder);

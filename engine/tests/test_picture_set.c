@@ -34,12 +34,18 @@ static const char *path_of(const char *name)
     return path;
 }
 
+/* Several frames make an animated file. */
+static void write_frames(const char *name, uint8_t level, int64_t frames)
+{
+    uint8_t rgb[2 * LEVELS];
+    for (int i = 0; i < 2 * LEVELS; i++) rgb[i] = (uint8_t)(level + i);
+    const dit_picture picture = {.width = EDGE, .height = EDGE, .frames = frames, .frames_per_s = 8, .rgb = rgb};
+    assert_ok(dit_picture_write(path_of(name), &picture));
+}
+
 static void write_png(const char *name, uint8_t level)
 {
-    uint8_t rgb[LEVELS];
-    for (int i = 0; i < LEVELS; i++) rgb[i] = (uint8_t)(level + i);
-    const dit_picture picture = {.width = EDGE, .height = EDGE, .frames = 1, .rgb = rgb};
-    assert_ok(dit_picture_write(path_of(name), &picture));
+    write_frames(name, level, 1);
 }
 
 static void write_colours(const char *name, int64_t count, float first)
@@ -66,7 +72,7 @@ static void names_say_prompts_and_colours_come_first(void **state)
     }
     write_colours("c.safetensors", 2, 3.0f); /* two pictures, outside of the range */
     write_png("c-0.png", 9);
-    assert_ok(dit_file_write(path_of("notes.txt"), &(dit_file_piece){"x", 1}, 1));
+    test_file_write(path_of("notes.txt"), "x", 1);
     assert_ok(dit_picture_set_read(folder, false, &set));
     assert_int_equal(set.count, 8);
     assert_int_equal(set.prompts, 4);
@@ -85,25 +91,75 @@ static void names_say_prompts_and_colours_come_first(void **state)
     dit_picture_set_release(&set);
 }
 
+/* A clip's colours stand beside an animated PNG of it, which alone would be refused. */
+static void an_animated_file_beside_its_colours_is_left_alone(void **state)
+{
+    (void)state;
+    float values[2 * LEVELS] = {0};
+    dit_picture_set set;
+    const dit_tensor_out clip = {"pixels", 5, {1, 3, 2, EDGE, EDGE}, values};
+    write_frames("a.png", 0, 2);
+    assert_fails(dit_picture_set_read(folder, false, &set), DIT_ERR_UNSUPPORTED, "a.png is animated");
+    assert_ok(dit_safetensors_write(path_of("a.safetensors"), &clip, 1));
+    assert_ok(dit_picture_set_read(folder, false, &set));
+    assert_int_equal(set.count, 1);
+    assert_int_equal(set.size.frames, 2);
+    assert_false(set.rounded);
+    dit_picture_set_release(&set);
+}
+
+/* A picture whose name or path is too long is no picture that may be missing. */
+static void pictures_that_cannot_be_named_are_refused(void **state)
+{
+    (void)state;
+    char file[240], deep[4096], old[1024];
+    dit_picture_set set;
+    memset(file, 'n', sizeof file);
+    snprintf(file + 175, sizeof file - 175, ".png");
+    write_png("short.png", 0);
+    write_png(file, 1);
+    assert_ok(dit_picture_set_read(folder, false, &set));
+    assert_int_equal(set.count, 2);
+    dit_picture_set_release(&set);
+    snprintf(file + 175, sizeof file - 175, "n.png");
+    write_png(file, 1);
+    assert_fails(dit_picture_set_read(folder, false, &set), DIT_ERR_SHAPE, "nnn.png: the name of a picture has 176");
+    /* a folder whose path has 4000 bytes, and a file in it whose path has more than a path may have */
+    size_t length = (size_t)snprintf(deep, sizeof deep, "%s/deep", folder);
+    assert_int_equal(mkdir(deep, 0777), 0);
+    while (length < 4000) {
+        length += (size_t)snprintf(deep + length, sizeof deep - length, "/%0*d", length < 3700 ? 200 : 100, 0);
+        assert_int_equal(mkdir(deep, 0777), 0);
+    }
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(deep), 0);
+    test_file_write(file + 60, "x", 1);
+    assert_int_equal(chdir(old), 0);
+    dit_status st = dit_picture_set_read(deep, false, &set);
+    assert_int_equal(chdir(deep), 0);
+    assert_int_equal(unlink(file + 60), 0);
+    assert_int_equal(chdir(old), 0);
+    assert_fails(st, DIT_ERR_IO, "n.png is too long");
+}
+
 /* Whatever is cut off or changed in a file, it is a picture or an error. */
 static void damaged_files_end_in_an_error(void **state)
 {
     (void)state;
-    char *bytes;
     size_t length;
     int64_t height, width;
     uint8_t *rgb;
     write_png("whole.png", 7);
-    assert_ok(dit_file_read(path_of("whole.png"), 1 << 20, &bytes, &length));
+    char *bytes = test_file_read(path_of("whole.png"), &length);
     for (size_t cut = 0; cut < length; cut++) {
-        assert_ok(dit_file_write(path_of("cut.png"), &(dit_file_piece){bytes, cut}, 1));
+        test_file_write(path_of("cut.png"), bytes, cut);
         dit_status st = dit_picture_read(path_of("cut.png"), &height, &width, &rgb);
         if (cut < length - 24) assert_int_equal(st, DIT_ERR_SHAPE); /* pixels are missing */
         if (st == DIT_OK) free(rgb);
     }
     for (size_t at = 0; at < length; at++) {
         bytes[at] ^= 0x55;
-        assert_ok(dit_file_write(path_of("cut.png"), &(dit_file_piece){bytes, length}, 1));
+        test_file_write(path_of("cut.png"), bytes, length);
         if (dit_picture_read(path_of("cut.png"), &height, &width, &rgb) == DIT_OK) free(rgb);
         bytes[at] ^= 0x55;
     }
@@ -162,7 +218,7 @@ static void write_record(const char *name, const char *captions)
 {
     char text[512];
     snprintf(text, sizeof text, "{\"conditioning\": {\"kind\": \"captions\", \"captions\": %s}}", captions);
-    assert_ok(dit_file_write(path_of(name), &(dit_file_piece){text, strlen(text)}, 1));
+    test_file_write(path_of(name), text, strlen(text));
 }
 
 static void records_beside_pictures_tell_their_captions(void **state)
@@ -183,7 +239,7 @@ static void records_beside_pictures_tell_their_captions(void **state)
     write_png("d-7.png", 5);
     write_record("d.json", both);
     write_png("e.png", 6);
-    assert_ok(dit_file_write(path_of("e.json"), &(dit_file_piece){"{]", 2}, 1));
+    test_file_write(path_of("e.json"), "{]", 2);
     assert_ok(dit_picture_set_read(folder, false, &set));
     assert_int_equal(set.count, 7);
     static const char *const want[] = {red, blue, red, red, "", "", ""};
@@ -220,6 +276,8 @@ static void renders_show_their_captions_and_not_others(void **state)
     dit_picture_set_release(&set);
     assert_fails(dit_picture_set_read("shapes:test:9x", false, &set), DIT_ERR_USAGE, "does not say how many");
     assert_fails(dit_picture_set_read("shapes:tset:9", false, &set), DIT_ERR_USAGE, "split \"tset\"");
+    assert_fails(dit_picture_set_read("shapes:test:9999999", false, &set), DIT_ERR_SHAPE, "more than 1048576 pictures");
+    assert_fails(dit_picture_set_read("shapes-clips:test:400000", false, &set), DIT_ERR_SHAPE, "8589934592 values");
 }
 
 /* Values of the closed form, as tables of Wilson's interval print them. */
@@ -242,6 +300,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_say_prompts_and_colours_come_first, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(an_animated_file_beside_its_colours_is_left_alone, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(pictures_that_cannot_be_named_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(damaged_files_end_in_an_error, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(pictures_that_would_mislead_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(tensors_that_are_no_pictures_are_refused, make_folder, remove_folder),

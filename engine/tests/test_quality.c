@@ -1,13 +1,14 @@
 /* Picture measures: equal to NumPy's and SciPy's in double (engine/tests/quality/golden.py), what must hold of any measure, and
  * hostile inputs. */
-#include "base/bootstrap.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "engine/quality/bootstrap.h"
 #include "engine/quality/fidelity.h"
 #include "engine/quality/frechet.h"
 #include "engine/quality/kernel_distance.h"
 #include "engine/quality/spread.h"
 #include "engine/quality/symmetric.h"
+#include "engine/tests/picture_fixture.h"
 
 #include "base/tests/test.h"
 
@@ -51,38 +52,16 @@ static float *floats(int64_t count)
     return out;
 }
 
-static float *uniform(uint32_t seed, int64_t count)
-{
-    float *out = floats(count);
-    for (int64_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        out[i] = (float)(seed >> 16) / 65536.0f;
-    }
-    return out;
-}
-
-static float *make_picture(uint32_t seed, dit_picture_size size)
-{
-    float *out = uniform(seed, dit_picture_floats(size));
-    int64_t i = 0;
-    for (int64_t c = 0; c < DIT_RGB; c++)
-        for (int64_t f = 0; f < size.frames; f++)
-            for (int64_t y = 0; y < size.height; y++)
-                for (int64_t x = 0; x < size.width; x++, i++)
-                    out[i] = (float)((x * 3 + y * 5 + f * 7 + c * 11) % 32) / 32.0f * 0.75f + out[i] * 0.25f;
-    return out;
-}
-
 static float *make_other(const float *a, uint32_t seed, dit_picture_size size)
 {
-    float *out = uniform(seed, dit_picture_floats(size));
+    float *out = make_uniform(seed, dit_picture_floats(size));
     for (int64_t i = 0; i < dit_picture_floats(size); i++) out[i] = a[i] * 0.875f + out[i] * 0.125f;
     return out;
 }
 
 static dit_feature_rows make_features(uint32_t seed, int64_t count, int64_t width, float shift)
 {
-    float *u = uniform(seed, count * width), *out = floats(count * width);
+    float *u = make_uniform(seed, count * width), *out = floats(count * width);
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < width; k++)
             out[i * width + k] = u[i * width + k] + 0.5f * u[i * width + (k + width - 1) % width] + shift;
@@ -400,6 +379,21 @@ static void a_method_without_variety_is_caught(void **state)
     drop(x), drop(y);
 }
 
+static void prompts_outside_of_the_range_are_refused(void **state)
+{
+    (void)state;
+    dit_interval interval;
+    dit_feature_rows x = draw_normals(1, 4, 8), y = draw_normals(2, 4, 8);
+    const int right[4] = {0, 0, 1, 1}, far[4] = {0, 0, 5, 5}, below[4] = {0, 0, -1, -1};
+    assert_fails(dit_diversity(x, right, y, far, 2, &interval), DIT_ERR_SHAPE,
+                 "value 3 is of group 5, but there are 2");
+    assert_fails(dit_diversity(x, far, y, right, 2, &interval), DIT_ERR_SHAPE,
+                 "value 3 is of group 5, but there are 2");
+    assert_fails(dit_diversity(x, right, y, below, 2, &interval), DIT_ERR_SHAPE, "group -1");
+    assert_ok(dit_diversity(x, right, y, right, 2, &interval));
+    drop(x), drop(y);
+}
+
 static void a_clip_that_stands_still_does_not_change(void **state)
 {
     (void)state;
@@ -430,7 +424,7 @@ static void bootstrapped_means_are_those_of_numpy(void **state)
 {
     (void)state;
     double values[60];
-    float *u = uniform(6, 60);
+    float *u = make_uniform(6, 60);
     int *group = prompts_of(60, 3);
     dit_interval interval;
     for (int i = 0; i < 60; i++) values[i] = u[i];
@@ -459,6 +453,7 @@ int main(void)
         cmocka_unit_test(too_few_pictures_for_blocks_leave_the_interval_open),
         cmocka_unit_test(diversity_and_change_are_those_of_numpy),
         cmocka_unit_test(a_method_without_variety_is_caught),
+        cmocka_unit_test(prompts_outside_of_the_range_are_refused),
         cmocka_unit_test(a_clip_that_stands_still_does_not_change),
         cmocka_unit_test(ratios_of_means_are_those_of_their_samples),
         cmocka_unit_test(bootstrapped_means_are_those_of_numpy),

@@ -84,6 +84,15 @@ unpaired() {
 }
 ok "without pairs there is no PSNR, and sets are still compared" unpaired
 
+recorded() { # a record beside pictures tells captions, and pictures of other captions are of other prompts
+    cp -r six told_six && printf '{"conditioning": {"captions": ["%s", "%s", "%s"]}}' "grey; large red plain ring top-left" \
+        "grey; large blue plain ring top-left" "grey; large pink plain ring top-left" >told_six/p1.json &&
+        answer told_six six --features "$network" && holds '"other prompts: p1-1 is of prompt 1" in s["diversity"]["reason"]' &&
+        holds 's["psnr_db"]["mean"] == 100 and "value" in s["kid"]' &&
+        answer six told_six --features "$network" && holds '"other prompts: p1-1 is of prompt 2" in s["diversity"]["reason"]'
+}
+ok "the same pictures with a record and without are of other prompts" recorded
+
 make_clip() { # FOLDER STEM FRAME...
     local folder=$1/$2 number=0
     shift 2
@@ -97,6 +106,11 @@ clips() {
         holds '"reason" in s["fd_motion"]'
 }
 ok "clips are folders of frames; one that stands still changes less" clips
+still_reference() {
+    answer six/p1-0.png clips --features "$network" &&
+        holds '"single pictures" in s["fd_motion"]["reason"] and "no pairs" in s["change"]["reason"]'
+}
+ok "clips beside single pictures have no distance of motion, and a reason" still_reference
 
 renders() { # of two splits: no distance, and the rule reads what they show
     answer shapes:test:128 shapes:validation:128 --features "$network" && holds 's["kid"]["low"] < 0 < s["kid"]["high"]' &&
@@ -109,6 +123,7 @@ captions() { # a random model does not draw what it is told
         quality shapes:test:8 told >table && grep -qE "^captions right +0.000 +0.000 to 0" table
 }
 ok "captions of records are held against what pictures show" captions
+ok "more renders than are read are refused" refuses 6 "more than 1048576 pictures" shapes:test:9999999 six
 ok "a split that is none is refused" refuses 2 'split "tset" is none of train' shapes:tset:9 six
 ok "another size is refused with both" eval 'mkdir -p mixed && cp six/p1-0.png mixed/ && make_clip mixed z six/p1-0.png six/p1-1.png &&
     refuses 6 "has 1 frames of 32 x 32 pixels, but z has 2" mixed six'

@@ -1,4 +1,4 @@
-#include "base/bootstrap.h"
+#include "engine/quality/bootstrap.h"
 
 #include "base/rng.h"
 #include "base/stats.h"
@@ -8,12 +8,6 @@
 #include <string.h>
 
 static const uint64_t seed = 20130612;
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Draws `groups` groups with replacement. */
 static void draw(int number, int groups, int *times)
@@ -37,7 +31,7 @@ static dit_status bound(int groups, dit_bootstrap_statistic statistic, const voi
     if (kept < DIT_BOOTSTRAP_DRAWS / 10 * 9)
         return DIT_FAIL(DIT_ERR_NONFINITE, "%d of %d draws of %d groups have no value", DIT_BOOTSTRAP_DRAWS - kept,
                         DIT_BOOTSTRAP_DRAWS, groups);
-    qsort(drawn, (size_t)kept, sizeof *drawn, compare_doubles);
+    dit_stats_sort(drawn, kept);
     out->low = dit_stats_sorted_quantile(drawn, kept, 0.025);
     out->high = dit_stats_sorted_quantile(drawn, kept, 0.975);
     out->bounded = true;
