@@ -3,7 +3,8 @@
 # Usage: ci/comments.sh [FOLDER]      (the repository's top when none is named)
 # Rules: a line of prose in a comment has no run of blanks, which a reflowed table leaves behind. A Markdown file that is
 # named exists in the repository, unless the name is part of a URL; so does a source, script or data file that a page
-# names. docs/environment.md lists every variable that a program, a script or a test reads, and no other.
+# names. docs/environment.md lists every variable that a program, a script or a test reads, and no other. No text has the
+# markers of a merge that nobody finished.
 # Exit: 0; 1 with PLACE: WHAT for each line that breaks a rule.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
@@ -92,7 +93,12 @@ find_unread() {
     done
 }
 
-found=$(find_reflowed; find_dangling; find_missing; find_undocumented; find_unread)
+# Finds what git writes around the two sides of a conflict, in any text.
+find_unmerged() {
+    git grep -nIE '^(<{7}|>{7}) ' | sed -E 's/^([^:]+:[0-9]+):.*/\1: the marker of a merge conflict/'
+}
+
+found=$(find_unmerged; find_reflowed; find_dangling; find_missing; find_undocumented; find_unread)
 [ -z "$found" ] && exit 0
 printf '%s\n' "$found"
 exit 1

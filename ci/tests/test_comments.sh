@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ci/comments.sh finds what a formatter does to tables and what cites a page that is not here, and passes the tree.
+# ci/comments.sh finds what a formatter does to tables, what cites a page that is not here and what a merge has left behind,
+# and passes the tree.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 # shellcheck source=ci/tap.sh
@@ -66,6 +67,15 @@ check_page <<'END'
 Copy `source.c` to `NAME.c` or to `./x.c`, and look at `build/made.h` and https://host.example/their.c.
 END
 report $? "a page may name files that exist, that stand for any name, that are made or that others have"
+
+for marker in '<<<<<<< ours' '>>>>>>> theirs'; do
+    printf 'One line.\n%s\n' "$marker" | check_page
+    [ $? -eq 1 ] && grep -q "$page:2: the marker of a merge conflict" "$scratch/.git/found"
+    report $? "a marker of a merge is found: ${marker%% *}"
+done
+
+printf 'A title <<<<<<< of a page\n=======\n' | check_page
+report $? "an underlined title is none"
 
 check_page <<'END'
 The code of it
