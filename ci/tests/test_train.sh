@@ -54,6 +54,24 @@ ok "other options are refused" exits 1 train shapes_pixart halves --batch 4
 ok "and named" said "'batch': (2, 4)"
 ok "minutes must be positive" exits 1 train shapes_pixart none --minutes 0
 
+flow_times() { # a training samples at the times of FluxPipeline, as the engine does, and not at the scheduler's own
+    "$python" - <<'PYTHON'
+import sys
+from types import SimpleNamespace
+sys.path.insert(0, "ci/train")
+import denoiser, shapes
+seen = []
+def model(latents, times, slots):
+    seen.append(times[0].item())
+    return latents
+training = SimpleNamespace(args=SimpleNamespace(sample_steps=4, guidance=1.0, solver="dpm"), objective=denoiser.Flow(),
+                           clip=False, model=model)
+denoiser.Training.sample(training, shapes.samples("held-out", 0, 1)[1])
+assert seen == [1000, 750, 500, 250], seen
+PYTHON
+}
+ok "flows are sampled at the times of their pipeline" flow_times
+
 check_golden() { # script, model, folder
     ok "$2: exports" train "$1" "$3" --export "$work/$2"
     "$python" ci/train/golden.py "$work/$2" --steps 3 >"$work/said" 2>&1

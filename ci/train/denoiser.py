@@ -125,6 +125,10 @@ class Noise:
             return diffusers.DDIMScheduler(**common, clip_sample=False, timestep_spacing="trailing")
         return diffusers.DPMSolverMultistepScheduler(**common, solver_order=2, algorithm_type="dpmsolver++")
 
+    @staticmethod
+    def begin(scheduler, steps):
+        scheduler.set_timesteps(steps)
+
 
 class Flow:
     """A straight path; the model tells noise - x. Times are logit-normal (Esser et al. 2024)."""
@@ -151,6 +155,11 @@ class Flow:
 
     def scheduler(self, _):
         return diffusers.FlowMatchEulerDiscreteScheduler(num_train_timesteps=TRAIN_TIMES, shift=1.0)
+
+    @staticmethod
+    def begin(scheduler, steps):
+        """Noise levels as FluxPipeline gives them, and the engine: by itself the scheduler would take others."""
+        scheduler.set_timesteps(sigmas=np.linspace(1, 1 / steps, steps))
 
 
 OBJECTIVES = {"noise": lambda: Noise(False), "velocity": lambda: Noise(True), "flow": Flow}
@@ -191,7 +200,7 @@ def products_in(name):
 
 # ---- training --------------------------------------------------------------------------------------------------------
 class Training:
-    """A model's training. `clip`: it has frames. `fields` become part of what a checkpoint must agree with."""
+    """A model's training. `clip`: it has frames."""
 
     def __init__(self, args, name, model, clip=False):
         self.args, self.name, self.model, self.clip = args, name, model, clip
@@ -226,7 +235,7 @@ class Training:
         return (error * self.objective.weight(alpha, sigma)).mean()
 
     def averaged(self):
-        """The average's values, in the model: call restore with what this returns."""
+        """Puts the average's values into the model. Returns the model's own, for load_state_dict."""
         own = {name: x.clone() for name, x in self.model.state_dict().items()}
         self.model.load_state_dict(self.run.average.values)
         return own
@@ -249,7 +258,7 @@ class Training:
         """Pictures of captions, by the class's own solver."""
         steps, guidance = steps or self.args.sample_steps, guidance or self.args.guidance
         scheduler = self.objective.scheduler(self.args.solver)
-        scheduler.set_timesteps(steps)
+        self.objective.begin(scheduler, steps)
         slots = torch.as_tensor(np.asarray(slots)).long()
         shape = (len(slots), shapes.FRAMES, 12, 16, 16) if self.clip else (len(slots), 12, 16, 16)
         latents = torch.randn(shape, generator=run.generator_of(seed, 0, stream=2))

@@ -14,7 +14,10 @@ import shapes
 
 # Heads: the background, and for each of four places whether there is an object and what it is.
 HEADS = {"background": 3, "there": 2 * 4, "size": 2 * 4, "colour": 8 * 4, "texture": 3 * 4, "shape": 5 * 4}
-FIRST = {"size": 6, "colour": 8, "texture": 16, "shape": 19, "place": 24, "background": 3}  # words of a vocabulary
+# Of each attribute the first word, by its number in the vocabulary.
+FIRST = {name: shapes.vocabulary().index(word) for name, word in (
+    ("size", "large"), ("colour", "red"), ("texture", "plain"), ("shape", "circle"), ("place", "top-left"),
+    ("background", "black"))}
 SLOT = {"size": 0, "colour": 1, "texture": 2, "shape": 3, "place": 4}
 
 

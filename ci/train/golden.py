@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 
 import diffusers
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -77,10 +76,7 @@ def make_loop(folder, model, script, scheduler, solver, slots, steps, guidance):
     """As the engine runs it; latents have the library's layout."""
     flow, clip = script.__name__ == "shapes_flux", script.__name__ == "shapes_latte"
     lay = script.pack if flow else (lambda x: x.transpose(1, 2)) if clip else (lambda x: x)
-    if flow:
-        scheduler.set_timesteps(sigmas=np.linspace(1, 1 / steps, steps))
-    else:
-        scheduler.set_timesteps(steps)
+    (denoiser.Flow if flow else denoiser.Noise).begin(scheduler, steps)
     latents, output = noise_of(script, 1), {}
     text = {"prompt_embeds": model.text(slots)}
     if flow:

@@ -119,13 +119,13 @@ class Run:
         print(json.dumps(line), flush=True)
 
     def train(self, loss_of, every, look):
-        """loss_of(step) gives a step's loss; look() is called every so many steps and at the end."""
+        """loss_of(step) gives a step's loss; look(run) tells what the log shall have, every so many steps and at the end."""
         end, saved, total, count = self.seconds + 60 * self.args.minutes, self.seconds, 0.0, 0
         while self.step < self.args.steps and self.seconds < end and not self.stopped:
             began = time.monotonic()
             rate = rate_at(self.step, self.args.rate, self.args.steps, self.args.warm_up)
             for group in self.optimiser.param_groups:
-                group["lr"] = rate * group.get("share", 1.0)
+                group["lr"] = rate
             loss = loss_of(self.step)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 
 TOP = Path(__file__).resolve().parents[2]
-SPLITS = ["train", "validation", "held-out", "pairs", "calibration", "test"]
-ATTRIBUTES = ["size", "colour", "texture", "shape", "place", "motion", "background"]  # as dit_attribute
 WORDS, SLOTS, EDGE, FRAMES = 33, 16, 32, 8
 PAD, NULL, NONE = 0, 1, 2
 
@@ -44,12 +42,14 @@ def load():
         if build.returncode:
             raise SystemExit(f"ci/train: `make shapes-lib` failed, see below\n{build.stderr}")
         library = ctypes.CDLL(str(TOP / "build/lib/ditbench-shapes.so"))
-    library.dit_caption_word.restype = ctypes.c_char_p
+    library.dit_caption_word.restype = library.dit_attribute_name.restype = ctypes.c_char_p
     library.dit_reading_compare.restype = ctypes.c_bool
     return library
 
 
 _library = load()
+SPLITS = [name.decode() for name in (ctypes.c_char_p * 6).in_dll(_library, "dit_split_names")]
+ATTRIBUTES = [_library.dit_attribute_name(i).decode() for i in range(7)]  # as dit_attribute
 
 
 def vocabulary():

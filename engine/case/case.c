@@ -88,25 +88,40 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
-/* Reads the captions and checks each against the grammar, so that a mistake is told with its place. */
+/* Checks a caption against the grammar, and that it says motions where there are several frames and only there: a model
+ * of pictures never saw the words of motions, and one of clips never saw an object without. */
+static dit_status check_caption(const dit_json *doc, const char *at, const char *text, const dit_case *kase)
+{
+    dit_caption parsed;
+    DIT_TRY(dit_caption_parse(text, &parsed));
+    if (parsed.clip == (kase->num_frames > 1)) return DIT_OK;
+    if (parsed.clip)
+        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "a caption of a clip, but there is one frame"),
+                              "leave out what moves (\"still\", \"moving left\", ...), or ask for frames");
+    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE,
+                                        "a caption of a picture, but there are %lld frames",
+                                        (long long)kase->num_frames),
+                          "end each object with \"still\" or \"moving left\" (right, up, down)");
+}
+
+/* Reads the captions and checks each, so that a mistake is told with its place. */
 static dit_status read_captions(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
-    const cJSON *list = NULL, *item;
-    dit_caption parsed;
+    const cJSON *item;
+    int count = 0;
     char at[64];
     DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
-    DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &list));
-    cJSON_ArrayForEach(item, list)
+    DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &out->captions));
+    cJSON_ArrayForEach(item, out->captions)
     {
-        snprintf(at, sizeof at, "/conditions/captions/%lld", (long long)out->caption_count);
+        snprintf(at, sizeof at, "/conditions/captions/%d", count);
         if (!cJSON_IsString(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a caption is a text");
-        if (out->caption_count == DIT_CASE_MAX_CAPTIONS)
+        if (count++ == DIT_CASE_MAX_CAPTIONS)
             return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d captions", DIT_CASE_MAX_CAPTIONS);
-        DIT_TRY(dit_caption_parse(item->valuestring, &parsed));
-        out->captions[out->caption_count++] = item->valuestring;
+        DIT_TRY(check_caption(doc, at, item->valuestring, out));
     }
     out->text_tokens = DIT_CAPTION_SLOTS;
-    if (out->caption_count) return DIT_OK;
+    if (count) return DIT_OK;
     return dit_json_fail(doc, "/conditions/captions", DIT_ERR_JSON_MISSING, "at least one caption is expected");
 }
 

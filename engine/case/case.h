@@ -19,8 +19,7 @@ typedef struct {
     uint64_t weights_seed;
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
     const char *text_table;      /* folder that captions are looked up in, instead of the file; or NULL      */
-    const char *captions[DIT_CASE_MAX_CAPTIONS]; /* [caption_count] */
-    int64_t caption_count;
+    const cJSON *captions;       /* list of texts, each of which is a caption of the grammar; or NULL         */
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */

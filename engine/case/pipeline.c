@@ -100,12 +100,23 @@ static dit_status create_model(dit_pipeline *p)
     return DIT_OK;
 }
 
+static dit_status look_up_captions(dit_pipeline *p)
+{
+    const cJSON *item;
+    int64_t count = 0;
+    const char **captions = malloc((size_t)cJSON_GetArraySize(p->kase.captions) * sizeof *captions);
+    if (!captions) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
+    cJSON_ArrayForEach(item, p->kase.captions) captions[count++] = item->valuestring;
+    dit_status st = dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, captions, count,
+                                          &p->kase.run, &p->condition);
+    free(captions);
+    return st;
+}
+
 static dit_status make_conditions(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
-    if (p->text_table)
-        return dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, kase->captions,
-                                     kase->caption_count, &kase->run, &p->condition);
+    if (p->text_table) return look_up_captions(p);
     if (!p->conditions_file)
         return dit_condition_seed(&p->rt, &p->partition, p->model->needs, kase->seed, &kase->run, &p->condition);
     return dit_condition_read(&p->rt, &p->partition, p->model->needs, p->conditions_file, DIT_CONDITION_PIPELINE,

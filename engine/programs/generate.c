@@ -319,8 +319,7 @@ static dit_status add_captions(cJSON *parent, const dit_case *kase)
     cJSON *origin = dit_json_put_object(&w, parent, "conditioning");
     dit_json_put_string(&w, origin, "kind", "captions");
     dit_json_put_string(&w, origin, "path", kase->text_table);
-    cJSON *list = dit_json_put_array(&w, origin, "captions");
-    for (int64_t i = 0; i < kase->caption_count; i++) dit_json_put_string(&w, list, NULL, kase->captions[i]);
+    dit_json_put_copy(&w, origin, "captions", kase->captions);
     return w.status;
 }
 
@@ -334,7 +333,7 @@ static dit_status describe(generation *g)
     cJSON *weights = dit_json_put_object(&w, g->more, "weights");
     dit_json_put_array(&w, g->more, "pictures");
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
-    if (g->decodes && !g->decoder.weightless)
+    if (g->decodes && !dit_vae_get_facts(g->decoder.vae)->weightless)
         DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
     DIT_TRY(kase->text_table
                 ? add_captions(g->more, kase)

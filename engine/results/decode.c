@@ -31,7 +31,6 @@ dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char
     DIT_TRY(dit_json_require_object(doc, object, pointer, "config", &out->config.object));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "tiling", &out->tiling));
     DIT_TRY(dit_vae_read_facts(&out->config, &facts));
-    out->weightless = facts.weightless;
     return dit_decoder_read_weights(doc, object, pointer, &facts, &out->path, &out->weights.seed);
 }
 

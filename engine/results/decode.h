@@ -14,7 +14,6 @@ typedef struct {
     dit_config config;
     char config_at[96];
     const char *path; /* path of the weights; NULL: seeded */
-    bool weightless;  /* the class has no weights          */
     dit_weights weights;
     bool tiling;
     void (*told)(void *context, int done, int of); /* NULL, or set before opening: as dit_vae_params has it */

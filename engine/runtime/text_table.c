@@ -53,18 +53,18 @@ static dit_status check_special(const dit_json *doc, const dit_text_table *t, co
                          dit_caption_word(word), t->row[word]);
 }
 
-static dit_status read_vocabulary(const dit_json *doc, dit_text_table *t, int *count)
+static dit_status read_vocabulary(const dit_json *doc, dit_text_table *t)
 {
     static const char *const keys[] = {"words", "slots", "pad", "null", "none", NULL};
     const cJSON *list = NULL, *item;
     int64_t slots = DIT_CAPTION_SLOTS;
-    *count = 0;
+    int place = 0;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "a vocabulary is an object");
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "words", &list));
     if (!list) return dit_json_fail(doc, "/words", DIT_ERR_JSON_MISSING, "a vocabulary has a list of words");
     for (int i = 0; i < DIT_CAPTION_WORDS; i++) t->row[i] = -1;
-    cJSON_ArrayForEach(item, list) DIT_TRY(take_word(doc, item, (*count)++, t));
+    cJSON_ArrayForEach(item, list) DIT_TRY(take_word(doc, item, place++, t));
     for (int i = 0; i < DIT_CAPTION_WORDS; i++)
         if (t->row[i] < 0)
             return dit_json_fail(doc, "/words", DIT_ERR_JSON_VALUE, "the word \"%s\" is missing", dit_caption_word(i));
@@ -77,14 +77,14 @@ static dit_status read_vocabulary(const dit_json *doc, dit_text_table *t, int *c
     return check_special(doc, t, "none", DIT_WORD_NONE);
 }
 
-static dit_status open_vocabulary(const char *folder, dit_text_table *t, int *count)
+static dit_status open_vocabulary(const char *folder, dit_text_table *t)
 {
     char path[PATH_BYTES];
     dit_json doc;
     if (snprintf(path, sizeof path, "%s/vocabulary.json", folder) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of a vocabulary is too long");
     DIT_TRY(dit_json_read_file(path, &doc));
-    dit_status st = read_vocabulary(&doc, t, count);
+    dit_status st = read_vocabulary(&doc, t);
     dit_json_release(&doc);
     return st;
 }
@@ -105,7 +105,7 @@ static dit_status read_table(const dit_safetensors *file, const char *name, int6
     return dit_tensor_read(&view, 0, view.elements, *out);
 }
 
-static dit_status open_tensors(const char *folder, dit_text_table *t, int words)
+static dit_status open_tensors(const char *folder, dit_text_table *t)
 {
     char path[PATH_BYTES];
     dit_safetensors *file;
@@ -113,7 +113,7 @@ static dit_status open_tensors(const char *folder, dit_text_table *t, int words)
         return DIT_FAIL(DIT_ERR_IO, "the path of a text table is too long");
     DIT_TRY(dit_safetensors_open(path, &file));
     t->width = -1;
-    dit_status st = read_table(file, "W", words, &t->width, &t->words);
+    dit_status st = read_table(file, "W", DIT_CAPTION_WORDS, &t->width, &t->words);
     if (st == DIT_OK) st = read_table(file, "P", DIT_CAPTION_SLOTS, &t->width, &t->slots);
     dit_safetensors_close(file);
     return st;
@@ -121,12 +121,11 @@ static dit_status open_tensors(const char *folder, dit_text_table *t, int words)
 
 dit_status dit_text_table_open(const char *folder, dit_text_table **out)
 {
-    int words;
     dit_text_table *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a text table");
-    dit_status st = open_vocabulary(folder, t, &words);
-    if (st == DIT_OK) st = open_tensors(folder, t, words);
+    dit_status st = open_vocabulary(folder, t);
+    if (st == DIT_OK) st = open_tensors(folder, t);
     if (st == DIT_OK) {
         *out = t;
         return DIT_OK;
@@ -152,13 +151,12 @@ int64_t dit_text_table_width(const dit_text_table *table)
 
 static void pool(const dit_text_table *t, const uint8_t *slots, const float *embeds, float *pooled)
 {
+    int count = 0;
+    for (int i = 0; i < DIT_CAPTION_SLOTS; i++) count += slots[i] != DIT_WORD_PAD;
     for (int64_t k = 0; k < t->width; k++) {
-        double sum = 0, count = 0;
-        for (int i = 0; i < DIT_CAPTION_SLOTS; i++) {
-            if (slots[i] == DIT_WORD_PAD) continue;
-            sum += embeds[i * t->width + k];
-            count++;
-        }
+        double sum = 0;
+        for (int i = 0; i < DIT_CAPTION_SLOTS; i++)
+            if (slots[i] != DIT_WORD_PAD) sum += embeds[i * t->width + k];
         pooled[k] = (float)(sum / count);
     }
 }

@@ -101,14 +101,14 @@ static void blob_window(const blobs *frame, int k, dit_mask *window)
 
 void dit_shapes_read_clip(const float *planes, dit_reading *out)
 {
-    dit_sight middle;
+    dit_sight sights[2], *middle = &sights[0]; /* the other one is of each other frame in turn */
     blobs frames[DIT_CLIP_FRAMES];
     for (int frame = 0; frame < DIT_CLIP_FRAMES; frame++) {
-        dit_sight_take(planes + frame * DIT_PICTURE_VALUES, &middle);
-        find_blobs(&middle, &frames[frame]);
+        dit_sight *sight = &sights[frame != MIDDLE];
+        dit_sight_take(planes + frame * DIT_PICTURE_VALUES, sight);
+        find_blobs(sight, &frames[frame]);
     }
-    dit_sight_take(planes + MIDDLE * DIT_PICTURE_VALUES, &middle);
-    *out = (dit_reading){.background = dit_sight_background(&middle)};
+    *out = (dit_reading){.background = dit_sight_background(middle)};
     for (int k = 0; k < frames[MIDDLE].count; k++) {
         float x[DIT_CLIP_FRAMES], y[DIT_CLIP_FRAMES];
         bool followed = follow(frames, k, x, y);
@@ -119,7 +119,7 @@ void dit_shapes_read_clip(const float *planes, dit_reading *out)
         dit_mask window;
         blob_window(&frames[MIDDLE], k, &window);
         out->found[place] = true;
-        dit_shapes_read_object(&middle, &frames[MIDDLE].masks[k], &window, &out->objects[place]);
+        dit_shapes_read_object(middle, &frames[MIDDLE].masks[k], &window, &out->objects[place]);
         out->objects[place].is[DIT_PLACE] = place;
         out->objects[place].is[DIT_MOTION] = followed ? motion_of(x, y) : -1;
     }

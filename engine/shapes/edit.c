@@ -22,9 +22,9 @@ void dit_edit_region(const dit_edit *edit, dit_split split, uint64_t index, uint
     dit_scene scene;
     float before[DIT_PICTURE_VALUES], after[DIT_PICTURE_VALUES];
     dit_scene_draw(&edit->before, split, index, &scene);
-    dit_picture_render(&scene, before);
+    dit_picture_render_frame(&scene, 0, before);
     dit_scene_draw(&edit->after, split, index, &scene);
-    dit_picture_render(&scene, after);
+    dit_picture_render_frame(&scene, 0, after);
     for (int i = 0; i < DIT_PICTURE_PLANE; i++) {
         region[i] = 0;
         for (int c = 0; c < 3; c++) region[i] |= before[c * DIT_PICTURE_PLANE + i] != after[c * DIT_PICTURE_PLANE + i];

@@ -119,20 +119,11 @@ static void render_object(const dit_scene_object *o, float t, float *planes)
     }
 }
 
-static void render_at(const dit_scene *scene, float t, float *planes)
-{
-    render_background(scene, planes);
-    for (int k = 0; k < scene->count; k++) render_object(&scene->objects[k], t, planes);
-}
-
 void dit_picture_render_frame(const dit_scene *scene, int frame, float *planes)
 {
-    render_at(scene, (float)frame - 0.5f * (DIT_CLIP_FRAMES - 1), planes);
-}
-
-void dit_picture_render(const dit_scene *scene, float *planes)
-{
-    render_at(scene, 0, planes);
+    float t = (float)frame - 0.5f * (DIT_CLIP_FRAMES - 1);
+    render_background(scene, planes);
+    for (int k = 0; k < scene->count; k++) render_object(&scene->objects[k], t, planes);
 }
 
 void dit_picture_coverage(const dit_scene_object *object, float *share)
@@ -170,12 +161,7 @@ void dit_picture_samples(dit_split split, bool clip, uint64_t first, int64_t cou
         dit_scene scene;
         draw_sample(split, clip, first + (uint64_t)i, &caption, &scene);
         if (slots) dit_caption_slots(&caption, slots + i * DIT_CAPTION_SLOTS);
-        for (int frame = 0; pictures && frame < frames; frame++) {
-            float *planes = pictures + (i * frames + frame) * DIT_PICTURE_VALUES;
-            if (clip)
-                dit_picture_render_frame(&scene, frame, planes);
-            else
-                dit_picture_render(&scene, planes);
-        }
+        for (int frame = 0; pictures && frame < frames; frame++)
+            dit_picture_render_frame(&scene, frame, pictures + (i * frames + frame) * DIT_PICTURE_VALUES);
     }
 }

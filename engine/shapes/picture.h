@@ -10,10 +10,9 @@ enum { DIT_PICTURE_PLANE = DIT_PICTURE_EDGE * DIT_PICTURE_EDGE, DIT_PICTURE_VALU
 /* Signed distance from (x, y) to the edge of a shape of this radius around (0, 0), in pixels; negative inside.
  * Circles have this radius; other shapes are sized to look as large and stay within 1.3 of it. */
 float dit_picture_distance(int shape, float radius, float x, float y);
-/* Renders a frame of a clip, 0 <= frame < DIT_CLIP_FRAMES, into planes [3][32][32], values 0..1. */
+/* Renders a frame, 0 <= frame < DIT_CLIP_FRAMES, into planes [3][32][32], values 0..1. Nothing moves in the scene of a
+ * picture: all its frames are equal. */
 void dit_picture_render_frame(const dit_scene *scene, int frame, float *planes);
-/* Renders the scene of a picture into planes [3][32][32]. */
-void dit_picture_render(const dit_scene *scene, float *planes);
 /* Fills share[32][32] with how much of each pixel an object covers in the middle of its path, 0..1. */
 void dit_picture_coverage(const dit_scene_object *object, float *share);
 /* Where a pixel (row times 32 plus column) lies in the frame of an object in the middle of its path. */

@@ -39,18 +39,18 @@ static int nearest_colour(const double rgb[3])
 static int read_colour(const dit_sight *s, const dit_mask *mask)
 {
     float chromas[PLANE] = {0};
-    int count = 0, used = 0;
+    int count = 0;
     double sum[3] = {0, 0, 0};
     for (int i = 0; i < PLANE; i++)
         if (dit_mask_has(mask, i)) chromas[count++] = dit_sight_chroma(s, i);
     qsort(chromas, (size_t)count, sizeof *chromas, dit_sight_by_value);
     float median = chromas[count / 2];
+    if (median < LEAST_CHROMA) return -1;
     for (int i = 0; i < PLANE; i++) {
         if (!dit_mask_has(mask, i) || dit_sight_chroma(s, i) < median) continue;
         for (int c = 0; c < 3; c++) sum[c] += (double)s->rgb[c][i];
-        used++;
     }
-    return median * (float)used < LEAST_CHROMA * used ? -1 : nearest_colour(sum);
+    return nearest_colour(sum);
 }
 
 /* ---- objects and pictures ---------------------------------------------------------------------------------------- */

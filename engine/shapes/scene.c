@@ -17,7 +17,8 @@ float dit_scene_hue(int colour)
     return hues[colour];
 }
 
-void dit_scene_rgb(float hue, float saturation, float value, float rgb[3])
+/* RGB of hue (0..360), saturation and value (0..1). */
+static void rgb_of(float hue, float saturation, float value, float rgb[3])
 {
     float sixth = hue / 60.0f;
     int sector = (int)sixth;
@@ -62,7 +63,7 @@ static void draw_object(dit_draws *draws, const dit_shape_object *object, dit_sc
     o->sine = 2.0f * t * scale;
     float hue = hues[is[DIT_COLOUR]] + dit_draw_between(draws, -4.0f, 4.0f);
     float saturation = dit_draw_between(draws, 0.85f, 0.95f), value = dit_draw_between(draws, 0.85f, 0.95f);
-    dit_scene_rgb(hue < 0 ? hue + 360.0f : hue, saturation, value, o->colour);
+    rgb_of(hue < 0 ? hue + 360.0f : hue, saturation, value, o->colour);
     o->phase_u = dit_draw_between(draws, 0.0f, 4.0f);
     o->phase_v = dit_draw_between(draws, 0.0f, 4.0f);
     draw_motion(draws, is[DIT_MOTION], o);

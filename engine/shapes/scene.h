@@ -30,8 +30,6 @@ typedef struct {
 
 /* Hue of a colour, degrees. */
 float dit_scene_hue(int colour);
-/* RGB of hue (0..360), saturation and value (0..1). */
-void dit_scene_rgb(float hue, float saturation, float value, float rgb[3]);
 /* Fills the scene of a caption as sample `index` of a split would draw it. */
 void dit_scene_draw(const dit_caption *caption, dit_split split, uint64_t index, dit_scene *out);
 /* Whether the objects stay apart in every frame of a clip. */

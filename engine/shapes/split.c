@@ -5,9 +5,15 @@
 const char *const dit_split_names[DIT_SPLITS + 1] = {"train",       "validation", "held-out", "pairs",
                                                      "calibration", "test",       NULL};
 
+/* The one shape that no trained object of this colour has. */
+static int held_out_shape(int colour)
+{
+    return (2 * colour + 1) % DIT_SHAPES;
+}
+
 bool dit_split_holds_out_pair(int colour, int shape)
 {
-    return shape == (2 * colour + 1) % DIT_SHAPES;
+    return shape == held_out_shape(colour);
 }
 
 static bool has_held_out_pair(const dit_caption *caption)
@@ -57,7 +63,7 @@ void dit_split_caption(dit_split split, bool clip, uint64_t index, dit_caption *
         draw_caption(&draws, clip, out);
         if (wanted == DIT_SPLIT_PAIRS) { /* one in five would have one: choose it */
             int *is = out->objects[0].is;
-            is[DIT_SHAPE] = (2 * is[DIT_COLOUR] + 1) % DIT_SHAPES;
+            is[DIT_SHAPE] = held_out_shape(is[DIT_COLOUR]);
         }
         dit_caption_sort(out);
     } while (dit_split_of(out) != wanted);

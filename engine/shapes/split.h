@@ -14,7 +14,7 @@ typedef enum {
     DIT_SPLIT_TRAIN,
     DIT_SPLIT_VALIDATION, /* captions of the trained group, other pictures */
     DIT_SPLIT_HELD_OUT,
-    DIT_SPLIT_PAIRS, /* the first object has a held-out pair */
+    DIT_SPLIT_PAIRS, /* an object has a held-out pair */
     DIT_SPLIT_CALIBRATION,
     DIT_SPLIT_TEST,
     DIT_SPLITS

@@ -51,6 +51,8 @@ static void the_id_is_the_content(void **state)
     dit_json_release(&two);
 }
 
+#define CAPTION(text) ",\"conditions\":{\"kind\":\"captions\",\"path\":\"x\",\"captions\":[\"" text "\"]}"
+
 static void what_is_wrong_is_named(void **state)
 {
     static const struct {
@@ -68,6 +70,13 @@ static void what_is_wrong_is_named(void **state)
         {"", "", ",\"measure\":{\"iterations\":0}", DIT_ERR_JSON_VALUE, "/measure/iterations"},
         {"", "", ",\"measure\":{\"iterations\":1e9}", DIT_ERR_JSON_VALUE, "/measure/iterations"},
         {"", "", ",\"platform\":{\"threads_per_rank\":-1}", DIT_ERR_JSON_VALUE, "threads_per_rank"},
+        {"", "", CAPTION("grey; large red plain ring top-left moving up"), DIT_ERR_JSON_VALUE,
+         "but there is one frame"},
+        {"", ",\"num_frames\":8", CAPTION("grey; large red plain ring top-left"), DIT_ERR_JSON_VALUE,
+         "a caption of a picture, but there are 8 frames"},
+        {"", "", CAPTION("grey; large rde plain ring top-left"), DIT_ERR_JSON_VALUE, "\"rde\""},
+        {"", "", ",\"conditions\":{\"kind\":\"captions\",\"path\":\"x\",\"captions\":[]}", DIT_ERR_JSON_MISSING,
+         "at least one caption"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

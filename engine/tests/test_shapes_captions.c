@@ -175,7 +175,7 @@ static void training_captions_are_even(void **state)
     assert_near(single / n, one / (one + two), 5 * sqrt(0.25 / n));
     for (int a = 0; a < DIT_ATTRIBUTES; a++) {
         double all = a == DIT_BACKGROUND ? n : objects, share = 1.0 / dit_attribute_values((dit_attribute)a);
-        if (a == DIT_SHAPE) continue; /* two shapes have two held-out colours, three... one: not even */
+        if (a == DIT_SHAPE) continue; /* three shapes have two held-out colours, two have one */
         for (int v = 0; v < dit_attribute_values((dit_attribute)a); v++)
             assert_near(seen[a][v] / all, share, 5 * sqrt(share / all));
     }

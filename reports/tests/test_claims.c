@@ -208,25 +208,35 @@ static void hostile_expressions_end_in_a_verdict(void **state)
     }
 }
 
+/* A case with one tag, its ranks and its time. */
+typedef struct {
+    const char *tag;
+    int world_size, latency_ns;
+} timed_case;
+
+/* Makes a table of cases c0, c1, ..., whose tags are values of `key`. */
+static void make_timed(const char *key, const timed_case *rows, size_t count, report_table *table)
+{
+    dit_buffer lines = {0};
+    for (size_t i = 0; i < count; i++)
+        dit_buffer_printf(
+            &lines,
+            "{\"kind\":\"result\",\"case_id\":\"%zu\",\"label\":\"c%zu\",\"process\":0,\"status\":\"ok\","
+            "\"tags\":{\"%s\":\"%s\",\"world_size\":%d},\"record\":{\"samples\":{\"latency_ns\":[%d]}}}\n",
+            i, i, key, rows[i].tag, rows[i].world_size, rows[i].latency_ns);
+    assert_int_equal(fixture_parse("{}", lines.data, table), DIT_OK);
+    dit_buffer_release(&lines);
+}
+
 /* An oracle is one rank like the baseline, and slower: neither speedup nor counts nor bars may see it. */
 static void oracles_are_in_the_table_and_nowhere_else(void **state)
 {
-    static const struct {
-        const char *method;
-        int world_size, latency_ns;
-    } rows[] = {{"oracle", 1, 8000}, {"single", 1, 1000}, {"pipefusion", 2, 500}};
-    dit_buffer lines = {0};
+    static const timed_case rows[] = {{"oracle", 1, 8000}, {"single", 1, 1000}, {"pipefusion", 2, 500}};
     report_table table;
     report_grid grid;
     report_judgement judgement;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        dit_buffer_printf(
-            &lines,
-            "{\"kind\":\"result\",\"case_id\":\"%zu\",\"label\":\"c%zu\",\"process\":0,\"status\":\"ok\","
-            "\"tags\":{\"method\":\"%s\",\"world_size\":%d},\"record\":{\"samples\":{\"latency_ns\":[%d]}}}\n",
-            i, i, rows[i].method, rows[i].world_size, rows[i].latency_ns);
-    assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
+    make_timed("method", rows, sizeof rows / sizeof *rows, &table);
     assert_int_equal(table.case_count, 3);
     assert_int_equal(fixture_case(&table, "c0")->metric[REPORT_LATENCY].n, 1);
     assert_int_equal(fixture_case(&table, "c0")->metric[REPORT_SPEEDUP].n, 0);
@@ -239,31 +249,19 @@ static void oracles_are_in_the_table_and_nowhere_else(void **state)
     report_grid_release(&grid);
     report_judgement_release(&judgement);
     report_table_release(&table);
-    dit_buffer_release(&lines);
 }
 
 /* A cached run of one rank is no baseline: it comes first in the table, and its speedup is over the run without. */
 static void speedups_are_over_the_run_without_a_cache(void **state)
 {
-    static const struct {
-        const char *cache;
-        int world_size, latency_ns;
-    } rows[] = {{"fbcache(0.1)", 1, 500}, {"none", 1, 1000}, {"fbcache(0.1)", 2, 250}};
-    dit_buffer lines = {0};
+    static const timed_case rows[] = {{"fbcache(0.1)", 1, 500}, {"none", 1, 1000}, {"fbcache(0.1)", 2, 250}};
     report_table table;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        dit_buffer_printf(
-            &lines,
-            "{\"kind\":\"result\",\"case_id\":\"%zu\",\"label\":\"c%zu\",\"process\":0,\"status\":\"ok\","
-            "\"tags\":{\"cache\":\"%s\",\"world_size\":%d},\"record\":{\"samples\":{\"latency_ns\":[%d]}}}\n",
-            i, i, rows[i].cache, rows[i].world_size, rows[i].latency_ns);
-    assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
+    make_timed("cache", rows, sizeof rows / sizeof *rows, &table);
     assert_near(fixture_case(&table, "c0")->metric[REPORT_SPEEDUP].median, 2, 1e-9);
     assert_near(fixture_case(&table, "c1")->metric[REPORT_SPEEDUP].median, 1, 1e-9);
     assert_near(fixture_case(&table, "c2")->metric[REPORT_SPEEDUP].median, 4, 1e-9);
     report_table_release(&table);
-    dit_buffer_release(&lines);
 }
 
 /* Cases whose times are exact: 1, 2 and 3 s, one that ran out of memory and, in the second table, one that failed. */

@@ -296,7 +296,8 @@ static dit_status find_text_table(request_builder *b)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt and --inputs both say what the picture shows"),
                               "give one of them");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (places[i] && has_file(places[i], "vocabulary.json")) return absolute(places[i], b->text_table);
+        if (places[i] && places[i][0] && has_file(places[i], "vocabulary.json"))
+            return absolute(places[i], b->text_table);
     return dit_error_hint(
         DIT_FAIL(DIT_ERR_UNSUPPORTED, "--prompt: there is no text encoder, and %s has no text table", b->name),
         "give embeddings that an encoder made with --inputs (prompt_embeds, ...); a text table is vocabulary.json and "

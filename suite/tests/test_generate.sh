@@ -126,6 +126,7 @@ captions_shared() {
 }
 ok "two captions make a picture each, on one rank and on two" captions_shared
 ok "a wrong word is named with those that may stand there" refuses 2 '"rde" is none of red, orange' bundle --prompt "grey; large rde plain ring top-left"
+ok "the caption of a clip is none of a picture" refuses 2 'caption of a clip, but there is one frame' bundle --prompt "grey; large red plain ring top-left moving up"
 ok "a model without a table refuses captions" refuses 2 'has no text table' "$golden/e2e_flux_dev" --prompt "$said"
 ok "captions and embeddings contradict each other" refuses 2 'both say what the picture shows' bundle --prompt "$said" --inputs "$golden/tiny_shapes/embeds.safetensors"
 wrong_table() {
