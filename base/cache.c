@@ -1,9 +1,11 @@
 #include "base/cache.h"
 
+#include "base/hash.h"
 #include "base/words.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +137,7 @@ static dit_status read_digits(const reading *r, const char *key, char *out)
 static dit_status read_forced(const reading *r, char *out)
 {
     const cJSON *list = NULL, *item;
-    int64_t most = r->steps ? r->steps : DIT_CACHE_MAX_STEPS;
+    int64_t most = r->steps && r->steps < DIT_CACHE_MAX_STEPS ? r->steps : DIT_CACHE_MAX_STEPS;
     char at[256];
     DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "force", &list));
     if (!list || !cJSON_GetArraySize(list)) return DIT_OK;
@@ -166,6 +168,28 @@ static dit_status read_ratios(const reading *r, dit_cache *out)
         if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < 1e6))
             return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "positive numbers expected");
         out->ratios[out->ratio_count++] = item->valuedouble;
+    }
+    return DIT_OK;
+}
+
+/* Reads the polynomial, highest power first. */
+static dit_status read_coefficients(const reading *r, dit_cache *out)
+{
+    const cJSON *list = NULL, *item;
+    char at[256];
+    int count = 0;
+    dit_json_pointer_join(at, sizeof at, r->pointer, "coefficients");
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "coefficients", &list));
+    if (!list || cJSON_GetArraySize(list) != DIT_CACHE_COEFFICIENTS)
+        return dit_error_hint(
+            dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "%d coefficients expected", (int)DIT_CACHE_COEFFICIENTS),
+            "they belong to a model and a number of steps, highest power first; [0, 0, 0, 1, 0] sums changes as they "
+            "are");
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item) || !(fabs(item->valuedouble) < 1e9))
+            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "numbers below 1e9 expected");
+        out->coefficients[count++] = item->valuedouble;
     }
     return DIT_OK;
 }
@@ -206,13 +230,12 @@ static const char *const *keys_of(dit_cache_policy policy)
     static const char *const interval[] = {COMMON, "interval", NULL};
     static const char *const magcache[] = {COMMON, "threshold", "ratios", "retention", NULL};
     static const char *const fbcache[] = {COMMON, "threshold", "mask", "mask_policy", NULL};
+    static const char *const teacache[] = {COMMON, "threshold", "coefficients", NULL};
     static const char *const dbcache[] = {COMMON, "threshold", "mask", "mask_policy", "first", "last", NULL};
 #undef COMMON
-    static const char *const *const all[DIT_CACHE_COUNT] = {[DIT_CACHE_MASK] = mask,
-                                                            [DIT_CACHE_INTERVAL] = interval,
-                                                            [DIT_CACHE_MAGCACHE] = magcache,
-                                                            [DIT_CACHE_FBCACHE] = fbcache,
-                                                            [DIT_CACHE_DBCACHE] = dbcache};
+    static const char *const *const all[DIT_CACHE_COUNT] = {
+        [DIT_CACHE_MASK] = mask,       [DIT_CACHE_INTERVAL] = interval, [DIT_CACHE_MAGCACHE] = magcache,
+        [DIT_CACHE_FBCACHE] = fbcache, [DIT_CACHE_DBCACHE] = dbcache,   [DIT_CACHE_TEACACHE] = teacache};
     return all[policy];
 }
 
@@ -221,6 +244,7 @@ static dit_cache defaults_of(dit_cache_policy policy)
     dit_cache cache = {.policy = policy};
     if (policy == DIT_CACHE_FBCACHE) cache.first = 1, cache.threshold = 0.08;
     if (policy == DIT_CACHE_DBCACHE) cache.first = 8, cache.warmup = 8, cache.threshold = 0.08;
+    if (policy == DIT_CACHE_TEACACHE) cache.threshold = 0.25;
     if (policy == DIT_CACHE_MAGCACHE) cache.threshold = 0.24, cache.max_consecutive = 5, cache.retention = 0.1;
     return cache;
 }
@@ -269,6 +293,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     DIT_TRY(read_forecast(&r, out));
     DIT_TRY(read_mask_policy(&r, out));
     if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_ratios(&r, out));
+    if (out->policy == DIT_CACHE_TEACACHE) DIT_TRY(read_coefficients(&r, out));
     if (out->policy == DIT_CACHE_MASK) DIT_TRY(require(&r, out->mask[0], "mask"));
     if (out->policy == DIT_CACHE_INTERVAL) DIT_TRY(require(&r, out->interval > 0, "interval"));
     return DIT_OK;
@@ -309,6 +334,10 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     put_forced(w, cache, object);
     put_forecast(w, cache, object);
     if (cache->replay[0]) dit_json_put_string(w, object, "replay", cache->replay);
+    if (cache->policy == DIT_CACHE_TEACACHE) {
+        cJSON *list = dit_json_put_array(w, object, "coefficients");
+        for (int i = 0; i < DIT_CACHE_COEFFICIENTS; i++) dit_json_put_number(w, list, NULL, cache->coefficients[i]);
+    }
     if (!cache->ratio_count) return;
     dit_json_put_number(w, object, "retention", cache->retention);
     cJSON *ratios = dit_json_put_array(w, object, "ratios");
@@ -322,9 +351,25 @@ static int count_digits(const char *digits, char digit)
     return count;
 }
 
+/* Lists and digits are too long for a label: a digest tells them apart. */
+static bool has_lists(const dit_cache *cache)
+{
+    return cache->mask[0] || cache->replay[0] || strchr(cache->force, '1') || cache->ratio_count ||
+           cache->policy == DIT_CACHE_TEACACHE;
+}
+
+/* Writes four hex digits of all of them; they lie together, and what is not used is zeros. */
+static void lists_digest(const dit_cache *cache, char out[5])
+{
+    char digest[DIT_HASH_HEX];
+    const size_t from = offsetof(dit_cache, ratios), to = offsetof(dit_cache, replay) + sizeof cache->replay;
+    dit_hash((const char *)cache + from, to - from, digest);
+    snprintf(out, 5, "%.4s", digest);
+}
+
 void dit_cache_label(const dit_cache *cache, char *out, size_t size)
 {
-    char inside[96] = "", more[96] = "";
+    char inside[96] = "", more[96] = "", digest[5], weight[24] = "";
     size_t used = 0;
     if (cache->policy == DIT_CACHE_MASK)
         snprintf(inside, sizeof inside, "%d of %d", count_digits(cache->mask, '1'), (int)strlen(cache->mask));
@@ -334,6 +379,8 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size)
         snprintf(inside, sizeof inside, "F%d b%d %.6g", cache->first, cache->last, cache->threshold);
     else
         snprintf(inside, sizeof inside, "%.6g", cache->threshold);
+    lists_digest(cache, digest);
+    if (cache->forecast == DIT_FORECAST_LINE) snprintf(weight, sizeof weight, " w%.6g", cache->weight);
 #define MORE(condition, ...)                                                                                           \
     if (condition) used += (size_t)snprintf(more + used, sizeof more - used, __VA_ARGS__)
     MORE(cache->policy == DIT_CACHE_MASK && cache->first, " F%d", cache->first);
@@ -341,16 +388,18 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size)
     MORE(cache->warmup, " W%d", cache->warmup);
     MORE(cache->max_consecutive, " K%d", cache->max_consecutive);
     MORE(cache->max_hits, " H%d", cache->max_hits);
-    MORE(cache->policy != DIT_CACHE_MASK && cache->mask[0], " mask");
+    MORE(cache->policy != DIT_CACHE_MASK && cache->mask[0], cache->mask_is_static ? " static mask" : " mask");
+    MORE(strchr(cache->force, '1'), " force");
     MORE(cache->replay[0], " replay");
+    MORE(has_lists(cache), " #%s", digest);
 #undef MORE
     if (cache->policy == DIT_CACHE_NONE)
         snprintf(out, size, "none");
     else if (cache->forecast == DIT_FORECAST_HOLD)
         snprintf(out, size, "%s(%s%s)", dit_cache_name(cache->policy), inside, more);
     else
-        snprintf(out, size, "%s(%s%s)+%s%d", dit_cache_name(cache->policy), inside, more, forecasts[cache->forecast],
-                 cache->order);
+        snprintf(out, size, "%s(%s%s)+%s%d%s", dit_cache_name(cache->policy), inside, more, forecasts[cache->forecast],
+                 cache->order, weight);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
@@ -401,7 +450,15 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
 
 bool dit_cache_is_known(const dit_cache *cache)
 {
-    return cache->replay[0] || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
+    return cache->replay[0] || cache->mask_is_static || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
+}
+
+dit_status dit_cache_check_known(const dit_cache *cache)
+{
+    if (dit_cache_is_known(cache)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
+                                   dit_cache_name(cache->policy)),
+                          "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
 }
 
 /* The ratio of step `step`: the nearest of those that were measured with another number of steps, ties to even. */
@@ -431,6 +488,7 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
     case DIT_CACHE_INTERVAL: return step % cache->interval == 0 || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
     case DIT_CACHE_MAGCACHE: return plan_magcache(cache, state, steps);
     case DIT_CACHE_MASK: return DIT_CACHE_HIT; /* the mask allows it */
+    case DIT_CACHE_TEACACHE: return step == steps - 1 ? 'm' : DIT_CACHE_TEST;
     default: return cache->mask_is_static ? DIT_CACHE_HIT : DIT_CACHE_TEST;
     }
 }
@@ -450,9 +508,23 @@ char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int st
     return policy;
 }
 
+double dit_cache_tested(const dit_cache *cache, dit_cache_state *state, double measured)
+{
+    double value = 0;
+    if (cache->policy != DIT_CACHE_TEACACHE) return state->tested = measured;
+    for (int i = 0; i < DIT_CACHE_COEFFICIENTS; i++) value = value * measured + cache->coefficients[i];
+    return state->tested = state->sum + value;
+}
+
+bool dit_cache_reuses(const dit_cache *cache, double tested)
+{
+    return cache->threshold > 0 && tested < cache->threshold;
+}
+
 void dit_cache_note(const dit_cache *cache, dit_cache_state *state, int steps, char decision)
 {
     bool hit = decision == DIT_CACHE_HIT;
+    state->sum = hit ? state->tested : 0;
     if (hit && ratios_count(cache, state->step, steps)) {
         state->product = (1 + state->product) * ratio_of(cache, state->step, steps) - 1;
         state->drift += fabs(state->product);

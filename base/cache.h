@@ -4,7 +4,8 @@
  * (a hit) adds what was kept, and then runs the last blocks. A policy decides which. Policies of kind `schedule` know
  * their steps before the run; `measured` ones compare tensors while they run. engine/cache/ runs them.
  *
- * Sources: FBCache is ParaAttention's first-block cache; DBCache is cache-dit's; MagCache: Ma et al. (arXiv:2506.09045).
+ * Sources: FBCache is ParaAttention's first-block cache; DBCache is cache-dit's; MagCache: Ma et al. (arXiv:2506.09045);
+ * TeaCache: Liu et al. (arXiv:2411.19108).
  */
 #ifndef DIT_BASE_CACHE_H
 #define DIT_BASE_CACHE_H
@@ -23,7 +24,8 @@ extern "C" {
     X(INTERVAL, "interval", SCHEDULE, "every N-th step computes")                                                      \
     X(MAGCACHE, "magcache", SCHEDULE, "the product of known ratios of residuals, until it has drifted too far")        \
     X(FBCACHE, "fbcache", MEASURED, "how much the first block adds, against the last computed step")                   \
-    X(DBCACHE, "dbcache", MEASURED, "how much the first blocks add, against the last computed step")
+    X(DBCACHE, "dbcache", MEASURED, "how much the first blocks add, against the last computed step")                   \
+    X(TEACACHE, "teacache", MEASURED, "a polynomial of how much the first block's input changes, summed over steps")
 
 typedef enum {
     DIT_CACHE_NONE,
@@ -35,7 +37,7 @@ typedef enum {
 typedef enum { DIT_CACHE_SCHEDULE, DIT_CACHE_MEASURED } dit_cache_kind;
 typedef enum { DIT_FORECAST_HOLD, DIT_FORECAST_TAYLOR, DIT_FORECAST_LINE, DIT_FORECAST_COUNT } dit_forecast;
 
-enum { DIT_CACHE_MAX_STEPS = 1000, DIT_CACHE_MAX_ORDER = 2 };
+enum { DIT_CACHE_MAX_STEPS = 1000, DIT_CACHE_MAX_ORDER = 2, DIT_CACHE_COEFFICIENTS = 5 };
 
 /* All zeros: nothing is reused. Strings have a digit for each step, 1 for a computed one; "": none. */
 typedef struct {
@@ -53,6 +55,7 @@ typedef struct {
     double retention;      /* of magcache: the share of first steps that are computed                          */
     int ratio_count;       /* of magcache: how many ratios follow                                              */
     double ratios[DIT_CACHE_MAX_STEPS]; /* mean size of a step's residual over that of the step before        */
+    double coefficients[DIT_CACHE_COEFFICIENTS]; /* of teacache: its polynomial, highest power first          */
     char mask[DIT_CACHE_MAX_STEPS + 1];
     char force[DIT_CACHE_MAX_STEPS + 1];  /* a 1 for each step that is computed whatever the policy says        */
     char replay[DIT_CACHE_MAX_STEPS + 1]; /* decisions of an earlier run, taken instead of deciding            */
@@ -69,9 +72,10 @@ dit_cache_kind dit_cache_kind_of(dit_cache_policy policy);
  * Defaults are those in use: fbcache first 1, threshold 0.08; dbcache first 8, warmup 8, threshold 0.08. `steps`: of the
  * run; 0: unknown, then strings and "force" may have any length. Errors: DIT_ERR_JSON_*. */
 dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *pointer, int steps, dit_cache *out);
-/* Writes all that the policy reads, as dit_cache_read takes it; a mask and "force" as digits. */
+/* Writes all that the policy reads, as dit_cache_read takes it; a mask as digits. */
 void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object);
-/* Writes "fbcache(0.08)", "dbcache(F8 b0 0.08)", "interval(3)", "mask(17 of 28)", with "+taylor1" of a forecast. */
+/* Writes "fbcache(0.08)", "dbcache(F8 b0 0.08)", "interval(3)", with "+taylor1" of a forecast. Where there are lists or
+ * digits for steps, four digits tell them apart: "mask(17 of 28 #3f1a)". */
 void dit_cache_label(const dit_cache *cache, char *out, size_t size);
 
 /* Checks settings against the model, the mesh and the number of steps. Errors: DIT_ERR_CONSTRAINT_CACHE where the mesh
@@ -79,8 +83,10 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size);
  * than the run, or where a step would reuse what was never computed. */
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts);
 
-/* True if decisions are known before the run: those of a schedule, and replayed ones. */
+/* True if decisions are known before the run: those of a schedule, of a static mask, and replayed ones. */
 bool dit_cache_is_known(const dit_cache *cache);
+/* Errors: DIT_ERR_CONSTRAINT_CACHE where they are not, for those who compute nothing. */
+dit_status dit_cache_check_known(const dit_cache *cache);
 /* Why a step is computed or reused, a letter each: w first steps, f forced, m mask or schedule, k a limit, t a test, '.'
  * reused. DIT_CACHE_TEST: a test must decide. */
 enum { DIT_CACHE_HIT = '.', DIT_CACHE_TEST = '?' };
@@ -88,9 +94,14 @@ enum { DIT_CACHE_HIT = '.', DIT_CACHE_TEST = '?' };
 typedef struct {
     int step, hits, consecutive; /* consecutive: hits since the newest computed step                        */
     double product, drift;       /* of magcache: the product of ratios less one, and the sum of its sizes   */
+    double sum, tested;          /* of teacache: since the newest computed step; what was compared last     */
 } dit_cache_state;
 /* Says what step `state->step` of `steps` does, as far as settings alone tell. Changes nothing. */
 char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int steps);
+/* Returns what a test compares with the threshold, given what was measured: that itself, or its sum so far. */
+double dit_cache_tested(const dit_cache *cache, dit_cache_state *state, double measured);
+/* Says whether a tested value reuses: it lies below a threshold above 0. */
+bool dit_cache_reuses(const dit_cache *cache, double tested);
 /* Takes note of the decision, which is a letter, and goes on to the next step. */
 void dit_cache_note(const dit_cache *cache, dit_cache_state *state, int steps, char decision);
 /* Writes the decisions of all steps, `steps` digits, 1 for a computed one. Those of a test are `otherwise`: 1 or 0. */

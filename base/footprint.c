@@ -74,3 +74,28 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * s.element;
     bytes[3] = message_elements(&s, parallel, facts, kept) * s.element;
 }
+
+void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
+                               int64_t bytes[4])
+{
+    dit_memory_predict(parallel, facts, bytes);
+    if (cache->policy == DIT_CACHE_NONE) return;
+    dit_share s = dit_share_of(parallel, facts, 0); /* there are neither stages nor patches */
+    int64_t row = s.hidden * s.t * s.element, image = s.batch * s.image_rows, sum = (int64_t)sizeof(double);
+    int64_t kept = cache->last ? s.batch * (s.moving_rows + s.replicated_rows) : image;
+    bool tested = !dit_cache_is_known(cache);
+    bytes[1] += ((1 + cache->order) * kept + (tested ? image : 0)) * row;
+    if (tested || cache->order) bytes[2] += kept * row;
+    if (!tested) return;
+    bytes[2] += 2 * image * sum;
+    bytes[3] += (2 + 2 * 2 * s.u * s.r * dit_parallel_degree(parallel, DIT_AXIS_CFG)) * sum;
+}
+
+/* Whole streams: this step's at two places, what is compared and with what, what was added and its differences. */
+int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache)
+{
+    int64_t batch = facts->num_images * facts->guidance_branches, width = facts->heads * facts->head_dim;
+    int64_t image = batch * facts->image_tokens, all = image + (facts->joint ? batch * facts->text_tokens : 0);
+    int64_t elements = (5 + cache->order) * all + (cache->policy == DIT_CACHE_TEACACHE ? image : 0);
+    return elements * width * (int64_t)sizeof(float);
+}

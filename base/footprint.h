@@ -2,6 +2,7 @@
 #ifndef DIT_BASE_FOOTPRINT_H
 #define DIT_BASE_FOOTPRINT_H
 
+#include "base/cache.h"
 #include "base/facts.h"
 #include "base/parallel.h"
 #include <stdint.h>
@@ -13,6 +14,11 @@ extern "C" {
 /* Estimates the peak bytes by memory class (DIT_MEMORY_*) of a rank of the heaviest stage: weights, activations, stores
  * of K and V. It is an upper limit for planning. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4]);
+/* As above, with what a cache keeps from step to step; the mesh is one that it allows (dit_cache_check). */
+void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
+                               int64_t bytes[4]);
+/* Estimates the bytes that one rank keeps beside its own to emulate a cache. */
+int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache);
 
 #ifdef __cplusplus
 }

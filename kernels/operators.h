@@ -152,8 +152,8 @@ typedef struct {
     const float *weight; /* [cols] */
 } dit_row_norm_args;
 
-/* sums[0] = sum of |a - b| and sums[1] = sum of |b| over all elements, in double: row by row, then over the rows in
- * order, so that the bits do not depend on threads. Caches ask with it how much has changed (engine/cache/). */
+/* sums[0] = sum of |a - b| and sums[1] = sum of |b| over all elements, in double (CUDA adds eight elements in float
+ * first): row by row, then over the rows in order, so that the bits do not depend on threads. Caches ask with it how much has changed (engine/cache/). */
 typedef struct {
     int64_t rows, cols;
     const float *a, *b; /* [rows, cols] dense */

@@ -91,6 +91,8 @@ static void what_is_written_reads_the_same(void **state)
         "{\"policy\":\"mask\",\"mask\":\"3,1/2,2\",\"first\":2,\"last\":1,\"force\":[6]}",
         "{\"policy\":\"interval\",\"interval\":4,\"forecast\":{\"kind\":\"taylor\",\"order\":2}}",
         "{\"policy\":\"magcache\",\"ratios\":[1,0.9],\"retention\":0.3}",
+        "{\"policy\":\"teacache\",\"threshold\":0.4,\"coefficients\":[498.651651,-283.781631,55.8554382,-3.82021401,0."
+        "264230861]}",
         "{\"policy\":\"fbcache\",\"threshold\":0.12,\"max_hits\":4,\"replay\":\"11001100\"}",
         "{\"policy\":\"dbcache\",\"first\":1,\"last\":2,\"warmup\":0,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
     };
@@ -114,7 +116,8 @@ static void labels_name_what_differs(void **state)
     } rows[] = {
         {"{\"policy\":\"fbcache\"}", "fbcache(0.08)"},
         {"{\"policy\":\"dbcache\",\"max_consecutive\":3}", "dbcache(F8 b0 0.08 W8 K3)"},
-        {"{\"policy\":\"mask\",\"mask\":\"1010\"}", "mask(2 of 4)"},
+        {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
+         "interval(3)+line1 w0.5"},
         {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"taylor\"}}", "interval(3)+taylor1"},
     };
     char label[128];
@@ -126,6 +129,64 @@ static void labels_name_what_differs(void **state)
     }
     dit_cache_label(&(dit_cache){0}, label, sizeof label);
     assert_string_equal(label, "none");
+}
+
+#define TEA(coefficients) "{\"policy\":\"teacache\",\"coefficients\":" coefficients "}"
+
+static void labels_tell_lists_apart(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"{\"policy\":\"mask\",\"mask\":\"1010\"}", "{\"policy\":\"mask\",\"mask\":\"1100\"}"},
+        {"{\"policy\":\"interval\",\"interval\":2,\"force\":[1]}", "{\"policy\":\"interval\",\"interval\":2}"},
+        {"{\"policy\":\"interval\",\"interval\":2,\"force\":[1]}",
+         "{\"policy\":\"interval\",\"interval\":2,\"force\":[3]}"},
+        {"{\"policy\":\"fbcache\",\"mask\":\"1010\"}",
+         "{\"policy\":\"fbcache\",\"mask\":\"1010\",\"mask_policy\":\"static\"}"},
+        {"{\"policy\":\"magcache\",\"ratios\":[1,0.9]}", "{\"policy\":\"magcache\",\"ratios\":[1,0.8]}"},
+        {TEA("[0,0,0,1,0]"), TEA("[0,0,0,2,0]")},
+    };
+    char labels[2][128];
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        for (int j = 0; j < 2; j++) {
+            dit_cache cache = cache_of(pairs[i][j], 4);
+            dit_cache_label(&cache, labels[j], sizeof labels[j]);
+        }
+        assert_string_not_equal(labels[0], labels[1]);
+    }
+}
+
+/* A run may have more steps than a cache can: that is refused later, and nothing is written beyond the digits. */
+static void forced_steps_stay_within(void **state)
+{
+    enum { STEPS = 5000 };
+    dit_parallel one = mesh(1, 1, 1, 1);
+    dit_facts facts = {.layers = 10, .steps = STEPS, .family = "test"};
+    dit_cache cache = cache_of("{\"policy\":\"interval\",\"interval\":2,\"force\":[1]}", STEPS);
+    (void)state;
+    assert_int_equal(strlen(cache.force), DIT_CACHE_MAX_STEPS);
+    assert_int_equal(dit_cache_check(&cache, &one, &facts), DIT_ERR_CONSTRAINT_CACHE);
+}
+
+/* The sum of the polynomial's values decides; a computed step begins it anew. */
+static void teacache_sums_what_changes(void **state)
+{
+    static const double changes[] = {0, 0.1, 0.1, 0.1, 0.2, -0.3, 0.3, 0.3, 0.1};
+    dit_cache cache = cache_of("{\"policy\":\"teacache\",\"threshold\":0.25,\"coefficients\":[0,0,1,1,-0.01]}", 9);
+    dit_cache_state s = {0};
+    char decided[10] = "";
+    (void)state;
+    while (s.step < 9) {
+        char decision = dit_cache_plan(&cache, &s, 9);
+        if (decision == DIT_CACHE_TEST)
+            decision = dit_cache_reuses(&cache, dit_cache_tested(&cache, &s, changes[s.step])) ? DIT_CACHE_HIT : 't';
+        decided[s.step] = decision;
+        dit_cache_note(&cache, &s, 9, decision);
+    }
+    /* sums: 0.1, 0.2, 0.3 t, 0.23, 0.23 - 0.22, 0.01 + 0.38 t, 0.38 t, last */
+    assert_string_equal(decided, "w..t..ttm");
+    cache.threshold = 0;
+    assert_false(dit_cache_reuses(&cache, -1));
 }
 
 static void mistakes_are_refused_in_words(void **state)
@@ -147,6 +208,9 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"interval\"}", "interval"},
         {"{\"policy\":\"interval\",\"interval\":0}", "interval"},
         {"{\"policy\":\"magcache\"}", "ratios"},
+        {"{\"policy\":\"teacache\"}", "5 coefficients"},
+        {"{\"policy\":\"teacache\",\"coefficients\":[1,2,3,4]}", "5 coefficients"},
+        {"{\"policy\":\"teacache\",\"coefficients\":[1,2,3,4,\"5\"]}", "numbers"},
         {"{\"policy\":\"magcache\",\"ratios\":[1,0]}", "positive"},
         {"{\"policy\":\"fbcache\",\"force\":[4]}", "from 0 to 3"},
         {"{\"policy\":\"fbcache\",\"force\":[0.5]}", "from 0 to 3"},
@@ -216,8 +280,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_are_known_before_the_run), cmocka_unit_test(magcache_decides_as_its_authors_program),
         cmocka_unit_test(what_a_test_decides_is_open),        cmocka_unit_test(what_is_written_reads_the_same),
-        cmocka_unit_test(labels_name_what_differs),           cmocka_unit_test(mistakes_are_refused_in_words),
-        cmocka_unit_test(rules_name_what_is_wrong),           cmocka_unit_test(a_hit_sends_what_its_blocks_send),
+        cmocka_unit_test(labels_name_what_differs),           cmocka_unit_test(labels_tell_lists_apart),
+        cmocka_unit_test(forced_steps_stay_within),           cmocka_unit_test(teacache_sums_what_changes),
+        cmocka_unit_test(mistakes_are_refused_in_words),      cmocka_unit_test(rules_name_what_is_wrong),
+        cmocka_unit_test(a_hit_sends_what_its_blocks_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

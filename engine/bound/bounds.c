@@ -84,6 +84,7 @@ typedef struct {
     int steps, left_out;
     moment at[3]; /* the newest first */
     int begun;
+    bool unlike; /* steps differ: the first ones of displaced patches, those that a cache reuses */
 } own_steps;
 
 static moment moment_of(const dit_sim *sim, const dit_runtime *rt)
@@ -114,8 +115,7 @@ static int begin_step(void *context, const dit_runtime *rt, int step)
     own->at[0] = moment_of(own->sim, rt);
     own->begun++;
     dit_lone_rank_mark(own->lone);
-    bool displaced = dit_parallel_is_displaced(&rt->parallel); /* its first steps are unlike the later ones */
-    if (displaced || own->begun < 3 || step + 1 >= own->steps || !repeats(own, step)) return step;
+    if (own->unlike || own->begun < 3 || step + 1 >= own->steps || !repeats(own, step)) return step;
     own->left_out = own->steps - 1 - step;
     return own->steps - 1;
 }
@@ -192,7 +192,11 @@ static dit_status bound_rank(const dit_json *doc, int rank, int size, bounds *ou
     dit_status st = dit_sim_read(sim, doc, size);
     if (st == DIT_OK) st = dit_case_read(doc, &kase);
     if (st == DIT_OK) st = dit_lone_rank_start(sim, rank, size, &lone);
-    own_steps own = {.sim = sim, .lone = &lone, .steps = st == DIT_OK ? kase.steps : 0};
+    own_steps own = {.sim = sim, .lone = &lone};
+    if (st == DIT_OK) {
+        own.steps = kase.steps;
+        own.unlike = dit_parallel_is_displaced(&kase.parallel) || kase.cache.policy != DIT_CACHE_NONE;
+    }
     if (st == DIT_OK) st = run_alone(doc, &kase, &own, out);
     dit_lone_rank_finish(&lone);
     dit_sim_free(sim);

@@ -8,6 +8,7 @@
 static const dit_cache_indicator *const indicators[DIT_CACHE_COUNT] = {
     [DIT_CACHE_FBCACHE] = &dit_cache_first_blocks,
     [DIT_CACHE_DBCACHE] = &dit_cache_first_blocks,
+    [DIT_CACHE_TEACACHE] = &dit_cache_modulated_input,
 };
 
 /* Ranks that share an image decide together; each axis gathers what the one before has. */
@@ -80,7 +81,7 @@ dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps,
     *run = (dit_cache_run){.model = model, .rt = rt, .settings = *cache};
     run->log.steps = steps;
     run->log.data_rank = rt->coordinates[DIT_AXIS_DATA];
-    if (!cache->replay[0]) run->indicator = indicators[cache->policy];
+    if (!dit_cache_is_known(cache)) run->indicator = indicators[cache->policy];
     size_rows(run);
     dit_cache_reset(run);
     return take_buffers(run);
@@ -90,7 +91,7 @@ void dit_cache_reset(dit_cache_run *run)
 {
     dit_cache_log *log = &run->log;
     run->state = (dit_cache_state){0};
-    run->differences = run->since = 0;
+    run->differences = 0;
     *log = (dit_cache_log){.steps = log->steps, .data_rank = log->data_rank};
 }
 
@@ -123,6 +124,12 @@ void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, flo
 
 /* ---- what is kept ------------------------------------------------------------------------------------------------ */
 
+/* Returns the steps from the newest computed one to this one. */
+static int age(const dit_cache_run *run)
+{
+    return run->state.consecutive + 1;
+}
+
 /* Where the stream's change over the middle blocks is collected: apart, where differences to the last one are kept. */
 static float *change_of(dit_cache_run *run)
 {
@@ -135,7 +142,7 @@ static void renew_differences(dit_cache_run *run)
 {
     int most = run->differences < run->settings.order ? run->differences + 1 : run->settings.order;
     bool first = run->state.step == 0;
-    float per_step = 1.0f / (float)run->since;
+    float per_step = 1.0f / (float)age(run);
     for (int i = 0; i <= run->settings.order; i++) {
         float *newest = run->now;
         if (first || i == most) {
@@ -168,7 +175,7 @@ static void add_kept(dit_cache_run *run)
     dit_combine_args args = {.count = 1, .x = {run->model->stream}, .a = {1}, .y = run->model->stream};
     for (int i = 0; i <= run->differences; i++) {
         args.x[args.count] = run->added[i];
-        args.a[args.count++] = weight_of(&run->settings, i, run->since);
+        args.a[args.count++] = weight_of(&run->settings, i, age(run));
     }
     combine(run, &run->kept, args, of_stream, true);
 }
@@ -186,9 +193,10 @@ static dit_status run_first(void *context)
     dit_cache_run *run = call->run;
     DIT_TRY(dit_model_begin(run->model, call->args->timestep));
     DIT_TRY(dit_model_embed(run->model, call->args->latents));
-    if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->embedded(run));
+    if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(run->indicator->embedded(run)));
     if (run->settings.first) DIT_TRY(dit_model_some_blocks(run->model, 0, run->settings.first));
-    if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->first_done(run));
+    if (run->indicator && run->indicator->first_done)
+        DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->first_done(run));
     return DIT_OK;
 }
 
@@ -200,6 +208,14 @@ static dit_status run_last(const forward_call *call)
     return dit_model_head(model, call->args->output);
 }
 
+/* The value of this step is what later ones are compared with. */
+static void keep_reference(dit_cache_run *run)
+{
+    ops_combine(run->rt,
+                &(dit_combine_args){
+                    .elements = elements_of(&run->image), .count = 1, .x = {run->now}, .a = {1}, .y = run->reference});
+}
+
 static dit_status compute(void *context)
 {
     const forward_call *call = context;
@@ -207,7 +223,7 @@ static dit_status compute(void *context)
     const dit_cache *settings = &run->settings;
     int64_t middle = run->rt->facts.layers - settings->first - settings->last;
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        if (run->indicator) run->indicator->computed(run);
+        if (run->indicator) keep_reference(run);
         dit_cache_take(run, &run->kept, -1, 0, change_of(run));
     });
     DIT_TRY(dit_model_some_blocks(run->model, settings->first, middle));
@@ -221,7 +237,11 @@ static dit_status compute(void *context)
 static dit_status reuse(void *context)
 {
     const forward_call *call = context;
-    DIT_TIMED(call->run->rt, DIT_TIME_CACHE, add_kept(call->run));
+    dit_cache_run *run = call->run;
+    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
+        if (run->indicator && run->indicator->every_step) keep_reference(run);
+        add_kept(run);
+    });
     return run_last(call);
 }
 
@@ -283,10 +303,11 @@ static dit_status decide(dit_cache_run *run, char *decision)
     int step = run->state.step;
     double value;
     *decision = dit_cache_plan(&run->settings, &run->state, log->steps);
-    log->values[step] = -1;
+    log->values[step] = DIT_CACHE_UNTESTED;
     if (*decision == DIT_CACHE_TEST) {
         DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(measure(run, &value)));
-        bool hit = value < run->settings.threshold && !run->rt->ledger.counting_only;
+        value = dit_cache_tested(&run->settings, &run->state, value);
+        bool hit = dit_cache_reuses(&run->settings, value) && !run->rt->ledger.counting_only;
         *decision = hit ? DIT_CACHE_HIT : 't';
         log->values[step] = value;
         log->tests++;
@@ -306,11 +327,9 @@ dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
     dit_model_set_window(run->model, &whole);
     DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
     DIT_TRY(decide(run, &decision));
-    run->since++;
     bool hit = decision == DIT_CACHE_HIT;
-    if (hit && run->since > run->log.oldest) run->log.oldest = run->since;
+    if (hit && age(run) > run->log.oldest) run->log.oldest = age(run);
     DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
-    if (!hit) run->since = 0;
     dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
     return DIT_OK;
 }
@@ -353,7 +372,7 @@ double dit_cache_margin(const dit_cache *cache, const dit_cache_log *log)
 {
     double least = INFINITY;
     for (int step = 0; step < log->steps; step++) {
-        if (log->values[step] < 0 || cache->threshold <= 0) continue;
+        if (log->values[step] == DIT_CACHE_UNTESTED || cache->threshold <= 0) continue;
         least = fmin(least, fabs(log->values[step] - cache->threshold) / cache->threshold);
     }
     return least;

@@ -13,14 +13,18 @@
 #include "base/cache.h"
 #include "engine/models/model.h"
 
+#include <math.h>
+
 typedef struct dit_cache_run dit_cache_run;
+
+#define DIT_CACHE_UNTESTED (-INFINITY)
 
 /* What was decided in the newest request. Plain data: ranks send it as bytes. */
 typedef struct {
     int steps, tests, hits;
     int data_rank;                         /* ranks of one data coordinate make the same images */
     char reasons[DIT_CACHE_MAX_STEPS + 1]; /* a letter for each step (base/cache.h)              */
-    double values[DIT_CACHE_MAX_STEPS];    /* of the tests: sum of differences over sum of the reference; -1: no test */
+    double values[DIT_CACHE_MAX_STEPS];    /* what tests compared with the threshold; DIT_CACHE_UNTESTED: no test */
     int oldest;                            /* most steps since what was reused had been computed */
 } dit_cache_log;
 

@@ -7,13 +7,16 @@
 
 /* What a policy asks to be done around the first blocks. Each entry only queues operators; NULL: nothing. */
 typedef struct {
-    void (*embedded)(dit_cache_run *run);   /* the stream has what the first block takes        */
-    void (*first_done)(dit_cache_run *run); /* the first blocks have run                        */
-    void (*computed)(dit_cache_run *run);   /* this step computes: its value is the reference   */
+    dit_status (*embedded)(dit_cache_run *run); /* the stream has what the first block takes            */
+    void (*first_done)(dit_cache_run *run);     /* the first blocks have run; run->now has the value     */
+    bool every_step;                            /* the reference is the value of the step before, else of
+                                                   the last computed one                                 */
 } dit_cache_indicator;
 
 /* x_F - x_0 over image rows, against that of the last computed step: fbcache and dbcache. */
 extern const dit_cache_indicator dit_cache_first_blocks;
+/* What the first block gives its attention, against that of the step before: teacache. */
+extern const dit_cache_indicator dit_cache_modulated_input;
 
 /* ---- the state, for indicators ----------------------------------------------------------------------------------- */
 
@@ -31,10 +34,9 @@ struct dit_cache_run {
     dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
     float *now;                            /* scratch of kept.rows: the indicator's value, then what is added now */
-    float *reference;                      /* [image]: the indicator's value in the last computed step           */
+    float *reference;                      /* [image]: the indicator's value in an earlier step                   */
     double *of_rows, *sums, *gathered[2];  /* the sums of rows; of this rank [2]; of ranks                       */
     int differences;                       /* how many of `added` beyond the first are filled                    */
-    int since;                             /* steps since the last computed one                                  */
     dit_cache_state state;
     dit_cache_log log;
 };

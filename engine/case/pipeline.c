@@ -147,10 +147,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     DIT_TRY(dit_case_check_caches(&p->kase));
-    if (p->guest && !dit_cache_is_known(&kase->cache))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
-                                       dit_cache_name(kase->cache.policy)),
-                              "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
+    if (p->guest) DIT_TRY(dit_cache_check_known(&kase->cache));
     dit_runtime_params params = {.backend = kase->backend,
                                  .dtype = kase->dtype,
                                  .fp8_linear = kase->fp8_linear,

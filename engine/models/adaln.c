@@ -136,13 +136,18 @@ static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
                             .modulation_stride = MODULATIONS * a->C};
 }
 
+void adaln_norm(dit_runtime *rt, adaln *a, const adaln_block *block, dit_rows y)
+{
+    dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
+    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), y, &norm);
+}
+
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block)
 {
     dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, a->C),
              qkv = rows_dense(a->wide, a->B, a->view->image_count, 3 * a->A);
-    dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
-    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
-    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), normed, &norm);
+    adaln_norm(rt, a, block, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     return qkv;
 }

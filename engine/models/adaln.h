@@ -60,6 +60,8 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
 dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added);
 /* Embeds patches into x. Taps aux.pos_embed. */
 dit_status adaln_embed(dit_model *model, adaln *a, const float *latents);
+/* Writes x, normalised and modulated, to y [batch, n, C]. The block's gates are valid until the next call. */
+void adaln_norm(dit_runtime *rt, adaln *a, const adaln_block *block, dit_rows y);
 /* Normalises, modulates and projects x: returns [batch, n, 3A]. The block's gates are valid until the next call. */
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
 /* Adds the attention's output, then cross-attention where there is text, then the MLP. Taps attn1, attn2 of block 0. */

@@ -374,6 +374,14 @@ static dit_status tap_attention(dit_model *model, const cogvideox_block *block)
                           "aux.block_0.attn1.1");
 }
 
+static dit_status cogvideox_attention_input(dit_model *model, float *out)
+{
+    const cogvideox *m = model->state;
+    norm_streams(model, &m->blocks[0].before_attention);
+    layer_copy(model->params.rt, joint_rows(&model->view, JOINT_IMAGE, m->normed, m->C), rows_window(model, out, m->C));
+    return DIT_OK;
+}
+
 static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
 {
     cogvideox *m = model->state;
@@ -427,6 +435,7 @@ const dit_model_ops dit_model_cogvideox = {
     .prepare = cogvideox_prepare,
     .begin = cogvideox_begin,
     .embed = cogvideox_embed,
+    .attention_input = cogvideox_attention_input,
     .block = cogvideox_forward_block,
     .head = cogvideox_head,
 };

@@ -214,6 +214,14 @@ static dit_status forward_single(dit_model *model, int64_t index)
     return dit_tap_rows(model, DIT_LAYOUT_JOINT, joint_x(j, JOINT_BOTH), "single_block_%lld", (long long)index);
 }
 
+static dit_status flux_attention_input(dit_model *model, float *out)
+{
+    const flux *m = model->state;
+    const joint_stream *first = m->c.doubles ? &m->doubles[0].image : &m->singles[0];
+    joint_attention_input(model->params.rt, &m->j, first, out);
+    return DIT_OK;
+}
+
 static dit_status flux_block(dit_model *model, int64_t index)
 {
     int64_t doubles = ((const flux *)model->state)->c.doubles;
@@ -235,6 +243,7 @@ const dit_model_ops dit_model_flux = {
     .prepare = flux_prepare,
     .begin = flux_begin,
     .embed = flux_embed,
+    .attention_input = flux_attention_input,
     .block = flux_block,
     .head = flux_head,
 };

@@ -467,18 +467,31 @@ static void norm_and_rotate(dit_model *model, dit_rows x, dit_head_norm norm)
     layer_head_norm(model->params.rt, x, &norm);
 }
 
+/* Normalises the stream and shifts it by the timestep. */
+static void norm_before_attention(const dit_model *model, int64_t index, dit_rows y)
+{
+    const hunyuan *m = model->state;
+    dit_layer_norm norm1 = m->blocks[index].norm1;
+    norm1.shift = m->modulation, norm1.modulation_stride = m->C;
+    embed_linear(model->params.rt, &m->blocks[index].shift, m->activated, m->B, m->modulation);
+    layer_norm(model->params.rt, rows_window(model, m->x, m->C), y, &norm1);
+}
+
+static dit_status hunyuan_attention_input(dit_model *model, float *out)
+{
+    norm_before_attention(model, 0, rows_window(model, out, ((const hunyuan *)model->state)->C));
+    return DIT_OK;
+}
+
 static dit_status self_attention(dit_model *model, int64_t index)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
-    int64_t B = m->B, C = m->C, A = m->A;
+    int64_t C = m->C, A = m->A;
     dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
     dit_rows attended = rows_window(model, m->attended, A), qkv = rows_window(model, m->wide, 3 * A);
-    dit_layer_norm norm1 = block->norm1;
-    norm1.shift = m->modulation, norm1.modulation_stride = C;
-    embed_linear(rt, &block->shift, m->activated, B, m->modulation);
-    layer_norm(rt, x, normed, &norm1);
+    norm_before_attention(model, index, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_and_rotate(model, rows_columns(qkv, 0, A), block->norm_q);
     norm_and_rotate(model, rows_columns(qkv, A, A), block->norm_k);
@@ -544,6 +557,7 @@ const dit_model_ops dit_model_hunyuan_dit = {
     .prepare = hunyuan_prepare,
     .begin = hunyuan_begin,
     .embed = hunyuan_embed,
+    .attention_input = hunyuan_attention_input,
     .block = hunyuan_forward_block,
     .head = hunyuan_head,
 };

@@ -348,6 +348,14 @@ static dit_status forward_single(dit_model *model, int64_t index)
     return joint_tap(model, j->x, j->C, "single_block", index);
 }
 
+static dit_status hunyuan_attention_input(dit_model *model, float *out)
+{
+    const hunyuan *m = model->state;
+    const joint_stream *first = m->c.doubles ? &m->doubles[0].image : &m->singles[0];
+    joint_attention_input(model->params.rt, &m->j, first, out);
+    return DIT_OK;
+}
+
 static dit_status hunyuan_block(dit_model *model, int64_t index)
 {
     int64_t doubles = ((const hunyuan *)model->state)->c.doubles;
@@ -369,6 +377,7 @@ const dit_model_ops dit_model_hunyuan_video = {
     .prepare = hunyuan_prepare,
     .begin = hunyuan_begin,
     .embed = hunyuan_embed,
+    .attention_input = hunyuan_attention_input,
     .block = hunyuan_block,
     .head = hunyuan_head,
 };

@@ -215,11 +215,23 @@ void joint_project(dit_runtime *rt, const joint *j, const joint_attention *atten
     norm_heads(rt, j, part, 1, attention->norm_k);
 }
 
-void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+static void norm_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     bool last = stream->chunks == JOINT_LAST_CHUNKS;
     embed_linear(rt, &stream->modulation, j->activated, j->view->batch, modulation_of(j, stream->part));
     joint_norm(rt, j, stream, last ? JOINT_LAST_SHIFT : JOINT_SHIFT, last ? JOINT_LAST_SCALE : JOINT_SCALE);
+}
+
+void joint_attention_input(dit_runtime *rt, const joint *j, const joint_stream *stream, float *out)
+{
+    dit_rows image = joint_normed(j, JOINT_IMAGE);
+    norm_before_attention(rt, j, stream);
+    layer_copy(rt, image, rows_dense(out, image.batch, image.rows, image.cols));
+}
+
+void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    norm_before_attention(rt, j, stream);
     joint_project(rt, j, &stream->attention, stream->part);
 }
 

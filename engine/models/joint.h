@@ -106,6 +106,9 @@ dit_rows joint_attended(const joint *j, joint_part part);
 
 /* Makes the modulation, which stays valid until the next block, normalises x with it, and projects q, k, v. */
 void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
+/* Writes the image rows that joint_before_attention projects, of an image's stream or of a single block's, to out [batch,
+ * image rows, C]. Overwrites the modulation. */
+void joint_attention_input(dit_runtime *rt, const joint *j, const joint_stream *stream, float *out);
 /* Lets the rows of `part` attend to each other, as projected. Collective over the sequence ranks. */
 dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, dit_rows out);
 /* x += gate * out(attended). This function, and the others that add to x, are collective over the tensor ranks. */

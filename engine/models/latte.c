@@ -197,6 +197,13 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     return dit_tap_rows(model, DIT_LAYOUT_ACROSS, x, "temporal_block_%lld", (long long)index);
 }
 
+static dit_status latte_attention_input(dit_model *model, float *out)
+{
+    latte *m = model->state;
+    adaln_norm(model->params.rt, &m->common, &m->spatial[0], rows_window(model, out, m->common.C));
+    return DIT_OK;
+}
+
 static dit_status latte_block(dit_model *model, int64_t index)
 {
     DIT_TRY(forward_spatial(model, index));
@@ -227,6 +234,7 @@ const dit_model_ops dit_model_latte = {
     .prepare = latte_prepare,
     .begin = latte_begin,
     .embed = latte_embed,
+    .attention_input = latte_attention_input,
     .block = latte_block,
     .head = latte_head,
 };

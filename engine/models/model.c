@@ -154,6 +154,12 @@ dit_status dit_model_embed(dit_model *model, const float *latents)
     return DIT_OK;
 }
 
+dit_status dit_model_attention_input(dit_model *model, float *out)
+{
+    DIT_PIECE(model, DIT_PIECE_BEGIN, 0, DIT_TRY(model->ops->attention_input(model, out)));
+    return DIT_OK;
+}
+
 /* Runs the stage's blocks in [first, first + count). */
 static dit_status run_blocks(dit_model *model, dit_range blocks, void (*between)(void *context), void *context)
 {

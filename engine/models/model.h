@@ -65,6 +65,9 @@ typedef struct {
     /* Makes the stream's rows from latents [batch, view.image_count, input_channels], dense, and the joint text where
      * the window has it. The first stage calls it. */
     dit_status (*embed)(dit_model *model, const float *latents);
+    /* Writes what block 0 gives its attention: the image rows of the stream, normalised and modulated for this step, to
+     * out [batch, view.image_count, width], dense. The stream stays; scratch of the blocks does not. */
+    dit_status (*attention_input)(dit_model *model, float *out);
     /* Runs block `index` of the whole model on the stream. Collective over the sequence and tensor ranks. */
     dit_status (*block)(dit_model *model, int64_t index);
     /* Makes output [batch, view.image_count, output_channels], dense, from the stream. The last stage calls it. */
@@ -134,6 +137,7 @@ int64_t dit_model_skip_elements(const dit_model *model);
 /* Call the entries of dit_model_ops, clocked and traced. */
 dit_status dit_model_begin(dit_model *model, const float *timestep);
 dit_status dit_model_embed(dit_model *model, const float *latents);
+dit_status dit_model_attention_input(dit_model *model, float *out);
 /* Runs all blocks of the stage in order; `between` (or NULL) is called after each, to move messages. */
 dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context);
 /* Runs those of the stage's blocks that lie in [first, first + count) of the whole model. */

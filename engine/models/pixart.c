@@ -173,6 +173,13 @@ static dit_status pixart_prepare(dit_model *model, const dit_condition *conditio
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
+static dit_status pixart_attention_input(dit_model *model, float *out)
+{
+    pixart *m = model->state;
+    adaln_norm(model->params.rt, &m->common, &m->blocks[0], rows_window(model, out, m->common.C));
+    return DIT_OK;
+}
+
 static dit_status pixart_block(dit_model *model, int64_t index)
 {
     pixart *m = model->state;
@@ -212,6 +219,7 @@ const dit_model_ops dit_model_pixart = {
     .prepare = pixart_prepare,
     .begin = pixart_begin,
     .embed = pixart_embed,
+    .attention_input = pixart_attention_input,
     .block = pixart_block,
     .head = pixart_head,
 };

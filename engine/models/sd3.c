@@ -261,6 +261,13 @@ static dit_status tap_block(dit_model *model, const sd3_block *block, int64_t in
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, joint_x(j, JOINT_IMAGE), "block_%lld", (long long)index);
 }
 
+static dit_status sd3_attention_input(dit_model *model, float *out)
+{
+    const sd3 *m = model->state;
+    joint_attention_input(model->params.rt, &m->j, &m->blocks[0].streams.image, out);
+    return DIT_OK;
+}
+
 static dit_status sd3_forward_block(dit_model *model, int64_t index)
 {
     sd3 *m = model->state;
@@ -299,6 +306,7 @@ const dit_model_ops dit_model_sd3 = {
     .prepare = sd3_prepare,
     .begin = sd3_begin,
     .embed = sd3_embed,
+    .attention_input = sd3_attention_input,
     .block = sd3_forward_block,
     .head = sd3_head,
 };

@@ -359,6 +359,22 @@ static dit_layer_norm modulated_norm(const wan *m, int shift, int scale)
                             .modulation_stride = MODULATIONS * m->C};
 }
 
+/* Modulates by the block's table; the gates are valid until the next call. */
+static void norm_before_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows y)
+{
+    dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
+    layer_modulation(rt, m->modulated, block->table, m->B, MODULATIONS * m->C, m->gates);
+    layer_norm(rt, x, y, &norm);
+}
+
+static dit_status wan_attention_input(dit_model *model, float *out)
+{
+    const wan *m = model->state;
+    norm_before_attention(model->params.rt, m, &m->blocks[0], rows_window(model, m->x, m->C),
+                          rows_window(model, out, m->C));
+    return DIT_OK;
+}
+
 static dit_status self_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
 {
     const wan *m = model->state;
@@ -366,12 +382,11 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
     int64_t A = m->A;
     dit_rows normed = rows_window(model, m->normed, m->C), qkv = rows_window(model, m->wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
-    dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
     dit_head_norm rotate = {.H = m->H,
                             .D = m->c.D,
                             .cos = m->cosines + model->window.first * m->c.D,
                             .sin = m->sines + model->window.first * m->c.D};
-    layer_norm(rt, x, normed, &norm);
+    norm_before_attention(rt, m, block, x, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(rt, m, block->norm_q, q));
     DIT_TRY(norm_heads(rt, m, block->norm_k, k));
@@ -416,7 +431,6 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
     dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
     dit_rows attended = rows_window(model, m->attended, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
-    layer_modulation(rt, m->modulated, block->table, m->B, stride, m->gates);
 
     DIT_TRY(self_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
@@ -455,6 +469,7 @@ const dit_model_ops dit_model_wan = {
     .prepare = wan_prepare,
     .begin = wan_begin,
     .embed = wan_embed,
+    .attention_input = wan_attention_input,
     .block = wan_forward_block,
     .head = wan_head,
 };

@@ -12,6 +12,7 @@
 #include "engine/sampling/executor.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct {
     dit_pipeline pipeline;
@@ -45,14 +46,18 @@ static const char *why_no_verdict(const denoise *d, const dit_validation *valida
     return alone ? "this is the one-rank reference" : "no one-rank reference was given";
 }
 
-/* Latents are judged where the oracle decided alike. */
+/* Latents are judged where the oracle decided alike for every group. Each rank looks at all groups, so that all have one
+ * verdict. */
 static dit_status compare_decisions(const denoise *d, const dit_program_args *args, dit_validation *out)
 {
-    bool alike;
-    DIT_TRY(dit_cache_record_compare(args->oracle, &d->pipeline.kase.cache, dit_cache_log_of(d->pipeline.sampler.cache),
-                                     &alike, out->reason));
-    if (!alike) out->has_oracle = false;
-    return DIT_OK;
+    dit_cache_log *logs;
+    DIT_TRY(dit_cache_meet(d->pipeline.sampler.cache, &logs));
+    dit_status st = DIT_OK;
+    for (int rank = 0; rank < dit_comm_size(dit_comm_world()) && st == DIT_OK && out->has_oracle; rank++)
+        st =
+            dit_cache_record_compare(args->oracle, &d->pipeline.kase.cache, &logs[rank], &out->has_oracle, out->reason);
+    free(logs);
+    return st;
 }
 
 static dit_status compare(const denoise *d, const dit_program_args *args, int64_t elements, dit_validation *out)

@@ -65,7 +65,7 @@ static dit_status add_memory(const dit_pipeline *p, cJSON *out)
     cJSON *counted = dit_json_put_object(&w, out, "memory"),
           *formula = dit_json_put_object(&w, out, "predicted_memory");
     if (!counted || !formula) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    dit_memory_predict(&p->rt.parallel, &p->rt.facts, predicted);
+    dit_memory_predict_cached(&p->rt.parallel, &p->rt.facts, &p->kase.cache, predicted);
     for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) {
         const char *name = dit_memory_class_name((dit_memory_class)i);
         dit_json_put_int(&w, counted, name, p->rt.ledger.peak[i]);

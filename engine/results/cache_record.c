@@ -27,7 +27,7 @@ static void put_values(dit_json_writer *w, const dit_cache *cache, const dit_cac
     if (!log->tests) return;
     cJSON *values = dit_json_put_array(w, out, "values");
     for (int step = 0; step < log->steps; step++) {
-        if (log->values[step] < 0) continue;
+        if (log->values[step] == DIT_CACHE_UNTESTED) continue;
         tested_hits += log->reasons[step] == DIT_CACHE_HIT;
         dit_json_put_number(w, values, NULL, log->values[step]);
     }
@@ -39,7 +39,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *r
 {
     const dit_cache *cache = dit_cache_settings(run);
     const dit_cache_log *log = dit_cache_log_of(run);
-    bool measured = dit_cache_kind_of(cache->policy) == DIT_CACHE_MEASURED;
+    bool measured = !dit_cache_is_known(cache);
     char label[128];
     cJSON *out = dit_json_put_object(w, record, "cache");
     dit_cache_label(cache, label, sizeof label);
@@ -103,7 +103,7 @@ dit_status dit_cache_record_compare(const char *path, const dit_cache *cache, co
     if (step == log->steps) return DIT_OK;
     double value = log->values[step], margin = fabs(value - cache->threshold) / fabs(cache->threshold);
     *alike = false;
-    if (value < 0 || !(margin < DIT_CACHE_MARGIN))
+    if (value == DIT_CACHE_UNTESTED || !(margin < DIT_CACHE_MARGIN))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_MISMATCH, "step %d: the cache %s on %.9g (threshold %g), but its oracle does not", step,
                      log->reasons[step] == DIT_CACHE_HIT ? "reuses" : "computes", value, cache->threshold),

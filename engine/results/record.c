@@ -440,7 +440,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     dit_json_writer w = {0};
     cJSON *record = dit_json_new_object(&w);
     dit_parallel_label(&rt->parallel, label);
-    dit_memory_predict(&rt->parallel, &rt->facts, estimate);
+    dit_memory_predict_cached(&rt->parallel, &rt->facts, &params->kase->cache, estimate);
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     if (!rt->facts.parameters) estimated = -1; /* facts from a config alone give no estimate */
     dit_json_put_string(&w, record, "schema", "ditbench.record/1");

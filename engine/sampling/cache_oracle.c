@@ -1,7 +1,7 @@
 /* Cache oracle: computes on one rank what a cached run must give. It runs all blocks in every step, whole, keeps streams
  * in memory of its own, decides by the policies' formulas written down once more, over sums in double, and on a hit puts
- * the reused stream in place. It shares neither the parts of a forward nor the state nor the rules of engine/cache/ and
- * base/cache.c with what it checks. Data ranks decide for their own images alone: each has a group here. */
+ * the reused stream in place. It calls the model's pieces, and shares neither the parts of a forward nor the state nor
+ * the rules of engine/cache/ and base/cache.c with what it checks. Data ranks decide for their own images alone: each has a group here. */
 #include "engine/sampling/executor.h"
 
 #include <math.h>
@@ -10,13 +10,14 @@
 /* What ranks of one data coordinate decide together: a share of the images. */
 typedef struct {
     int orders; /* how many of `added` there are; 0: none */
+    double sum; /* of teacache, since the last computed step */
     dit_cache_log log;
 } decided;
 
 typedef struct {
-    float *begin, *first,
-        *middle;      /* the stream of this step: after embed, after the first blocks, after the middle ones */
-    float *reference; /* first - begin in the last computed step */
+    float *first, *middle;    /* the stream of this step, after the first blocks and after the middle ones */
+    float *value, *reference; /* what a test compares: of this step, and of an earlier one */
+    float *input;             /* [batch, image rows, width] on the device: of teacache     */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences  */
     int64_t batch, rows, text, width;      /* of the stream, [batch, rows, width], text rows first */
     int64_t groups, images;                /* images: of all groups                              */
@@ -38,11 +39,12 @@ static dit_status cache_oracle_create(dit_sampler *s)
                         .images = part->images};
     DIT_TRY(dit_arena_alloc(&s->rt->run, o->groups * (int64_t)sizeof *o->group, &memory));
     o->group = memory;
-    float **const arrays[] = {&o->begin,    &o->first,    &o->middle,  &o->reference,
+    float **const arrays[] = {&o->value,    &o->first,    &o->middle,  &o->reference,
                               &o->added[0], &o->added[1], &o->added[2]};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    for (int i = 0; i < 5 + s->emulates_cache->order; i++)
         DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, arrays[i]));
-    return DIT_OK;
+    if (s->emulates_cache->policy != DIT_CACHE_TEACACHE) return DIT_OK;
+    return dit_arena_activations(&s->rt->step, o->batch * part->image_count * o->width, &o->input);
 }
 
 /* Finds the group's next row of the stream, from *row on; false after the last. Batch entries are image after image,
@@ -56,14 +58,7 @@ static bool next_row(const cache_oracle *o, int group, int64_t *row)
 
 /* ---- the rules, once more ---------------------------------------------------------------------------------------- */
 
-/* Count the hits before a step, and those just before it. */
-static int count_hits(const decided *d, int step)
-{
-    int hits = 0;
-    for (int i = 0; i < step; i++) hits += d->log.reasons[i] == DIT_CACHE_HIT;
-    return hits;
-}
-
+/* Counts the hits just before a step. */
 static int hits_in_a_row(const decided *d, int step)
 {
     int row = 0;
@@ -77,7 +72,7 @@ static double drift(const decided *d, const dit_cache *c, int step)
     double product = 1, sum = 0;
     int from = step - hits_in_a_row(d, step), early = (int)(c->retention * d->log.steps + 0.5);
     for (int i = from > early ? from : early; i <= step; i++) {
-        double position = (double)i / (d->log.steps - 1) * (c->ratio_count - 1);
+        double position = (double)(i * (c->ratio_count - 1)) / (d->log.steps - 1);
         product *= c->ratios[(int)nearbyint(position)];
         sum += fabs(1 - product);
     }
@@ -88,10 +83,20 @@ static double drift(const decided *d, const dit_cache *c, int step)
 static double sum_of(const cache_oracle *o, int group, const float *a, const float *b)
 {
     double sum = 0;
-    for (int64_t row = 0; next_row(o, group, &row); row++)
-        for (int64_t i = row * o->width; i < (row + 1) * o->width && row % o->rows >= o->text; i++)
+    for (int64_t row = 0; next_row(o, group, &row); row++) {
+        if (row % o->rows < o->text) continue;
+        for (int64_t i = row * o->width; i < (row + 1) * o->width; i++)
             sum += fabs(a ? (double)a[i] - (double)b[i] : (double)b[i]);
+    }
     return sum;
+}
+
+static double polynomial(const dit_cache *c, double x)
+{
+    double value = 0;
+    for (int power = 0; power < DIT_CACHE_COEFFICIENTS; power++)
+        value += c->coefficients[DIT_CACHE_COEFFICIENTS - 1 - power] * pow(x, power);
+    return value;
 }
 
 static bool must_compute(const decided *d, const dit_cache *c, int step)
@@ -100,8 +105,9 @@ static bool must_compute(const decided *d, const dit_cache *c, int step)
     if (c->force[0] && c->force[step] == '1') return true;
     if (c->mask[0] && c->mask[step] == '1') return true;
     if (c->policy == DIT_CACHE_INTERVAL && (step % c->interval == 0 || step + 1 == d->log.steps)) return true;
+    if (c->policy == DIT_CACHE_TEACACHE && step + 1 == d->log.steps) return true;
     if (c->policy == DIT_CACHE_MAGCACHE && step < (int)(c->retention * d->log.steps + 0.5)) return true;
-    if (c->max_hits > 0 && count_hits(d, step) >= c->max_hits) return true;
+    if (c->max_hits > 0 && d->log.hits >= c->max_hits) return true;
     return c->max_consecutive > 0 && hits_in_a_row(d, step) >= c->max_consecutive;
 }
 
@@ -109,15 +115,17 @@ static bool must_compute(const decided *d, const dit_cache *c, int step)
 static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, int step)
 {
     decided *d = &o->group[group];
-    bool measured = c->policy == DIT_CACHE_FBCACHE || c->policy == DIT_CACHE_DBCACHE;
+    bool schedule = c->policy == DIT_CACHE_MASK || c->policy == DIT_CACHE_INTERVAL || c->mask_is_static;
     if (c->replay[0]) return c->replay[step] == '0';
     if (must_compute(d, c, step)) return false;
     if (c->policy == DIT_CACHE_MAGCACHE) return c->threshold > 0 && drift(d, c, step) <= c->threshold;
-    if (!measured || c->mask_is_static) return true;
+    if (schedule) return true;
     double size = sum_of(o, group, NULL, o->reference);
-    d->log.values[step] = size > 0 ? sum_of(o, group, o->begin, o->reference) / size : 0;
+    double value = size > 0 ? sum_of(o, group, o->value, o->reference) / size : 0;
+    if (c->policy == DIT_CACHE_TEACACHE) value = d->sum + polynomial(c, value);
+    d->log.values[step] = value;
     d->log.tests++;
-    return d->log.values[step] < c->threshold;
+    return c->threshold > 0 && value < c->threshold;
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -126,7 +134,19 @@ static dit_status keep_stream(const dit_sampler *s, const cache_oracle *o, float
 {
     int64_t elements = o->batch * o->rows * o->width;
     DIT_TRY(dit_runtime_download(s->rt, s->model->stream, elements));
-    memcpy(out, s->model->stream, (size_t)elements * sizeof *out);
+    if (!s->rt->ledger.counting_only) memcpy(out, s->model->stream, (size_t)elements * sizeof *out);
+    return DIT_OK;
+}
+
+/* Takes what block 0 gives its attention to the image rows of `value`. */
+static dit_status take_input(const dit_sampler *s, const cache_oracle *o)
+{
+    int64_t image = o->rows - o->text;
+    DIT_TRY(dit_model_attention_input(s->model, o->input));
+    DIT_TRY(dit_runtime_download(s->rt, o->input, o->batch * image * o->width));
+    for (int64_t b = 0; b < o->batch && !s->rt->ledger.counting_only; b++)
+        memcpy(o->value + (b * o->rows + o->text) * o->width, o->input + b * image * o->width,
+               (size_t)(image * o->width) * sizeof *o->value);
     return DIT_OK;
 }
 
@@ -143,10 +163,16 @@ static void keep_added(const cache_oracle *o, const dit_cache *c, int group, int
                 o->added[order][i] = (float)value;
                 value = (value - before) / gap;
             }
-            o->reference[i] = o->begin[i];
         }
     }
     d->orders = orders;
+}
+
+/* What the next steps are compared with. */
+static void keep_value(const cache_oracle *o, int group)
+{
+    for (int64_t row = 0; next_row(o, group, &row); row++)
+        memcpy(o->reference + row * o->width, o->value + row * o->width, (size_t)o->width * sizeof *o->value);
 }
 
 /* Returns first + what is forecast `ahead` steps after the last computed one. */
@@ -173,14 +199,24 @@ static void put_reused(const cache_oracle *o, const dit_cache *c, int group, int
 static void decide_for(const cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
 {
     dit_cache_log *log = &o->group[group].log;
-    log->values[step] = -1;
+    log->values[step] = DIT_CACHE_UNTESTED;
     bool hit = decides_hit(o, c, group, step);
     if (hit)
         put_reused(o, c, group, step, stream);
     else
         keep_added(o, c, group, step);
+    if (!hit || c->policy == DIT_CACHE_TEACACHE) keep_value(o, group);
+    o->group[group].sum = hit && log->values[step] != DIT_CACHE_UNTESTED ? log->values[step] : 0;
     log->reasons[step] = hit ? DIT_CACHE_HIT : 'm';
     log->hits += hit;
+}
+
+/* Decides for every group, and has in the stream what goes on. */
+static void decide(const dit_sampler *s, const cache_oracle *o, int step)
+{
+    int64_t elements = o->batch * o->rows * o->width;
+    for (int64_t i = 0; i < elements && !o->input; i++) o->value[i] = o->first[i] - o->value[i];
+    for (int group = 0; group < o->groups; group++) decide_for(o, s->emulates_cache, group, step, s->model->stream);
 }
 
 static dit_status forward(dit_sampler *s, int step)
@@ -192,13 +228,13 @@ static dit_status forward(dit_sampler *s, int step)
     dit_model_set_window(s->model, &whole);
     DIT_TRY(dit_model_begin(s->model, s->timestep));
     DIT_TRY(dit_model_embed(s->model, s->input));
-    DIT_TRY(keep_stream(s, o, o->begin));
+    if (o->input) DIT_TRY(take_input(s, o));
+    if (!o->input) DIT_TRY(keep_stream(s, o, o->value));
     DIT_TRY(dit_model_some_blocks(s->model, 0, c->first));
     DIT_TRY(keep_stream(s, o, o->first));
     DIT_TRY(dit_model_some_blocks(s->model, c->first, layers - c->first - c->last));
     DIT_TRY(keep_stream(s, o, o->middle));
-    for (int64_t i = 0; i < elements; i++) o->begin[i] = o->first[i] - o->begin[i];
-    for (int group = 0; group < o->groups; group++) decide_for(o, c, group, step, s->model->stream);
+    if (!s->rt->ledger.counting_only) decide(s, o, step);
     DIT_TRY(dit_runtime_upload(s->rt, s->model->stream, elements));
     DIT_TRY(dit_model_some_blocks(s->model, layers - c->last, c->last));
     return dit_model_head(s->model, s->output);

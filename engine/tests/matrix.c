@@ -21,7 +21,9 @@
  * that is not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
  */
 #include "base/architecture.h"
+#include "base/footprint.h"
 #include "engine/case/pipeline.h"
+#include "engine/results/measure.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
 
@@ -295,15 +297,21 @@ static dit_status judge_sent(const cell *c, int rank)
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
 }
 
-/* Makes a copy of the case whose cache takes the decisions of the run, and does not decide. */
+/* Makes a copy of the case whose cache takes decisions, a digit for each step, and does not decide. */
+static cJSON *with_decisions(const cell *c, const char *digits)
+{
+    cJSON *copy = cJSON_Duplicate(c->document, true);
+    cJSON_AddStringToObject(member(copy, "cache"), "replay", digits);
+    return copy;
+}
+
+/* Makes such a copy with the decisions of the run. */
 static cJSON *with_replay(const cell *c)
 {
     const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
     char digits[DIT_CACHE_MAX_STEPS + 1] = "";
-    cJSON *copy = cJSON_Duplicate(c->document, true);
     for (int step = 0; step < log->steps; step++) digits[step] = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
-    cJSON_AddStringToObject(member(copy, "cache"), "replay", digits);
-    return copy;
+    return with_decisions(c, digits);
 }
 
 /* Counts this rank of a document. Errors: those of the pipeline. */
@@ -316,19 +324,62 @@ static dit_status count(const cJSON *document, int rank, dit_pipeline *out)
     return dit_pipeline_run(out, NULL, &elapsed_ns);
 }
 
-/* The flops that are counted where the run's decisions are known. */
+/* Adds sign * the linear and attention flops that are counted of a document, which it frees. */
+static dit_status add_flops(cJSON *document, int rank, double sign, dit_flops *sum)
+{
+    dit_pipeline counted;
+    dit_status st = count(document, rank, &counted);
+    sum->linear += sign * counted.rt.flops.linear;
+    sum->attention += sign * counted.rt.flops.attention;
+    dit_pipeline_release(&counted);
+    cJSON_Delete(document);
+    return st;
+}
+
+/* Counts what the run must have done: where a cache decided, its decisions replayed, and what deciding costs, which is
+ * what a run that decides and computes all steps has beyond a replay of them. */
+static dit_status count_flops(const cell *c, int rank, dit_flops *sum)
+{
+    const dit_cache_run *cache = c->pipeline.sampler.cache;
+    char ones[DIT_CACHE_MAX_STEPS + 1] = "";
+    *sum = (dit_flops){0};
+    if (!cache) return add_flops(cJSON_Duplicate(c->document, true), rank, 1, sum);
+    DIT_TRY(add_flops(with_replay(c), rank, 1, sum));
+    if (dit_cache_is_known(dit_cache_settings(cache))) return DIT_OK;
+    memset(ones, '1', (size_t)dit_cache_log_of(cache)->steps);
+    DIT_TRY(add_flops(cJSON_Duplicate(c->document, true), rank, 1, sum));
+    return add_flops(with_decisions(c, ones), rank, -1, sum);
+}
+
 static dit_status judge_flops(const cell *c, int rank)
 {
-    cJSON *replayed = c->pipeline.sampler.cache ? with_replay(c) : NULL;
-    dit_pipeline counted;
-    dit_status st = count(replayed ? replayed : c->document, rank, &counted);
-    const dit_flops *done = &c->pipeline.rt.flops, *expected = &counted.rt.flops;
-    if (st == DIT_OK && (done->linear != expected->linear || done->attention != expected->attention))
-        st = DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected->linear + expected->attention,
-                      done->linear + done->attention);
-    dit_pipeline_release(&counted);
-    cJSON_Delete(replayed);
-    return st;
+    dit_flops expected;
+    const dit_flops *done = &c->pipeline.rt.flops;
+    DIT_TRY(count_flops(c, rank, &expected));
+    if (done->linear == expected.linear && done->attention == expected.attention) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected.linear + expected.attention,
+                    done->linear + done->attention);
+}
+
+/* What a cache adds to the memory for state is what is estimated, but for the arrays' alignment. */
+static dit_status judge_kept(const cell *c, const dit_pipeline *counted, int rank)
+{
+    enum { ALIGNMENT = 1024 };
+    int64_t with[DIT_MEMORY_CLASS_COUNT], without[DIT_MEMORY_CLASS_COUNT];
+    const dit_runtime *rt = &counted->rt;
+    dit_pipeline plain;
+    cJSON *document = cJSON_Duplicate(c->document, true);
+    cJSON_DeleteItemFromObject(document, "cache");
+    dit_status st = count(document, rank, &plain);
+    int64_t added = rt->ledger.peak[DIT_MEMORY_STATE] - plain.rt.ledger.peak[DIT_MEMORY_STATE];
+    dit_pipeline_release(&plain);
+    cJSON_Delete(document);
+    dit_memory_predict(&rt->parallel, &rt->facts, without);
+    dit_memory_predict_cached(&rt->parallel, &rt->facts, &counted->kase.cache, with);
+    int64_t expected = with[DIT_MEMORY_STATE] - without[DIT_MEMORY_STATE];
+    if (st != DIT_OK || (added >= expected && added <= expected + ALIGNMENT)) return st;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "the cache keeps %lld bytes, %lld are estimated", (long long)added,
+                    (long long)expected);
 }
 
 /* What program describe counts of this rank. Device "host" keeps packed weights where the cpu backend does, which takes
@@ -343,6 +394,7 @@ static dit_status judge_counted(const cell *c, int rank)
             st = DIT_FAIL(DIT_ERR_MISMATCH, "%s: %lld bytes are counted, %lld measured",
                           dit_memory_class_name((dit_memory_class)i), (long long)counted.rt.ledger.peak[i],
                           (long long)c->pipeline.rt.ledger.peak[i]);
+    if (st == DIT_OK && c->pipeline.sampler.cache) st = judge_kept(c, &counted, rank);
     dit_pipeline_release(&counted);
     return st == DIT_OK ? judge_flops(c, rank) : st;
 }
@@ -385,9 +437,14 @@ static dit_status judge_again(cell *c)
     const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
     dit_cache_log before = *log;
     int64_t elapsed_ns;
+    char digest[48], again[48];
+    dit_latents_digest(&c->pipeline, digest, &elapsed_ns);
     DIT_TRY(dit_pipeline_run(&c->pipeline, NULL, &elapsed_ns));
-    if (memcmp(log->reasons, before.reasons, sizeof before.reasons) == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MISMATCH, "decided %s, and in a second run %s", before.reasons, log->reasons);
+    if (memcmp(log->reasons, before.reasons, sizeof before.reasons) != 0)
+        return DIT_FAIL(DIT_ERR_MISMATCH, "decided %s, and in a second run %s", before.reasons, log->reasons);
+    dit_latents_digest(&c->pipeline, again, &elapsed_ns);
+    if (strcmp(digest, again) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "latents %s, and in a second run %s", digest, again);
 }
 
 static dit_status judge_cache(cell *c)
@@ -410,12 +467,23 @@ done:
     return st;
 }
 
-/* Of one rank, whose forwards nothing keeps from being recorded: all but the first are launched. */
+/* Returns the launches of a run in which all forwards of a kind but the first are launched: of the first blocks, of the
+ * computed middle, of the reused one. Forecasts of an order change addresses from step to step and are not recorded. */
+static int64_t expected_launches(const dit_pipeline *p)
+{
+    const dit_cache_run *cache = p->sampler.cache;
+    if (!cache) return p->kase.steps - 1;
+    if (dit_cache_settings(cache)->order) return 0;
+    int hits = dit_cache_log_of(cache)->hits;
+    return p->kase.steps - 1 + (p->kase.steps - hits - 1) + (hits ? hits - 1 : 0);
+}
+
+/* Of one rank, whose forwards nothing keeps from being recorded. */
 static dit_status judge_graphs(const cell *c)
 {
     const dit_pipeline *p = &c->pipeline;
-    int64_t launches = dit_graphs_launches(p->model->graphs), expected = p->kase.steps - 1;
-    if (p->sampler.cache || p->sampler.emulates_cache) return DIT_OK; /* parts are recorded: test_graphs.c */
+    int64_t launches = dit_graphs_launches(p->model->graphs), expected = expected_launches(p);
+    if (p->sampler.emulates_cache) return DIT_OK;
     if (dit_graphs_problem(p->model->graphs))
         return DIT_FAIL(DIT_ERR_MISMATCH, "not recorded: %s", dit_graphs_problem(p->model->graphs));
     if (!p->model->graphs || p->kase.emulates || dit_comm_size(dit_comm_world()) > 1 || launches == expected)

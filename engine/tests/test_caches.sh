@@ -29,7 +29,9 @@ all=pixart-alpha-xl-2,flux.1-dev,cogvideox-1.5-5b,wan2.1-i2v-14b-480p,sd3.5-medi
 some=pixart-alpha-xl-2,flux.1-dev,hunyuandit-v1.1,latte-1
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 1 170 --model "$all"
-    for ranks in 2 4 8; do matrix_on cpu fp32 "$ranks" 100 --model "$all"; done
+    matrix_on cpu fp32 2 300 --model "$all"
+    matrix_on cpu fp32 4 800 --model "$all"
+    matrix_on cpu fp32 8 60 --model "$all"
 else
     matrix_on cpu fp32 1 84 --model "$some" --method single,oracle
     matrix_on cpu fp32 2 150 --model "$some" --method ulysses,ring,tensor,data,cfg

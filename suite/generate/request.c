@@ -554,7 +554,7 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
     return w.status;
 }
 
-/* Settings as they were written; the engine holds them against the model and the steps. */
+/* The settings with their defaults; the engine holds them against the model and the steps. */
 static dit_status add_cache(const suite_request *r, cJSON *document)
 {
     dit_json_writer w = {0};

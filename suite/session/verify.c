@@ -194,14 +194,14 @@ static void check_rank(verifier *v, const suite_prediction *prediction, int rank
                 missing, rank);
 }
 
-/* What a rank's cache decided is known from its record alone. A record without it is held against the plan. */
+/* What a test decided is known from the rank's record alone. */
 static void take_decisions(verifier *v, const cJSON *object, const char *hits, const char *tests,
                            suite_prediction *prediction)
 {
     int64_t steps = prediction->facts.steps;
     int64_t reused = dit_json_int_or(object, hits, prediction->use.hits);
     int64_t tested = dit_json_int_or(object, tests, prediction->use.tests);
-    if (prediction->cache.policy == DIT_CACHE_NONE) return;
+    if (prediction->cache.policy == DIT_CACHE_NONE || dit_cache_is_known(&prediction->cache)) return;
     if (reused < 0 || reused >= steps || tested < 0 || tested >= steps) {
         problem(v, DIT_ERR_INTEGRITY, "%" PRId64 " hits and %" PRId64 " tests of a cache in %" PRId64 " steps", reused,
                 tested, steps);
@@ -212,13 +212,17 @@ static void take_decisions(verifier *v, const cJSON *object, const char *hits, c
 }
 
 /* A cache's decisions must agree with their counts, and those that are known before a run with the settings. */
-static void check_decisions(verifier *v, const suite_prediction *prediction, const cJSON *record)
+static void check_decisions(verifier *v, const suite_prediction *prediction, const cJSON *kase, const cJSON *record)
 {
     const cJSON *cache = dit_json_member(record, "cache");
     const char *decisions = dit_json_text_or(cache, "decisions", "");
     char expected[DIT_CACHE_MAX_STEPS + 1];
     int steps = (int)prediction->facts.steps, hits = 0;
-    if (prediction->cache.policy == DIT_CACHE_NONE || !cache) return;
+    if (prediction->cache.policy == DIT_CACHE_NONE) return;
+    if (!cache) {
+        if (!suite_case_simulated(kase)) problem(v, DIT_ERR_INTEGRITY, "a cached run does not tell what it decided");
+        return;
+    }
     for (const char *digit = decisions; *digit; digit++) hits += *digit == '0';
     if ((int)strlen(decisions) != steps || dit_json_int_or(cache, "hits", -1) != hits)
         problem(v, DIT_ERR_INTEGRITY, "the cache decided \"%.80s\", but says %" PRId64 " hits in %d steps", decisions,
@@ -239,8 +243,9 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         problem(v, dit_error_last()->status, "closed form: %s", dit_error_last()->message);
         return;
     }
+    const dit_cache_use planned = prediction.use;
     int ranks = dit_parallel_world_size(&prediction.parallel);
-    check_decisions(v, &prediction, record);
+    check_decisions(v, &prediction, kase, record);
     take_decisions(v, dit_json_member(record, "cache"), "hits", "tests", &prediction);
     check_rank(v, &prediction, 0, rows);
     cJSON_ArrayForEach(one, dit_json_member(record, "ranks"))
@@ -252,6 +257,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
             problem(v, DIT_ERR_INTEGRITY, "\"ranks\" has an entry that is none of the %d ranks", ranks);
             continue;
         }
+        prediction.use = planned;
         take_decisions(v, one, "cache_hits", "cache_tests", &prediction);
         check_rank(v, &prediction, (int)rank, own);
     }

@@ -55,6 +55,19 @@ typedef struct {
 } latents_file;
 static const latents_file *latents; /* NULL: there is none */
 
+/* What a cached record says it decided, and how many hits it and each rank then have; NULL: nothing. */
+static const char *decisions;
+static int hits, rank_hits;
+
+static void tell_decisions(cJSON *record, suite_prediction *prediction)
+{
+    cJSON *cache = cJSON_AddObjectToObject(record, "cache");
+    cJSON_AddStringToObject(cache, "decisions", decisions);
+    cJSON_AddNumberToObject(cache, "hits", hits);
+    cJSON_AddNumberToObject(cache, "tests", prediction->use.tests);
+    prediction->use.hits = rank_hits;
+}
+
 static cJSON *record_of(const suite_case *one, int wrong_rank)
 {
     const dit_json view = {.root = one->document, .path = (char *)"case"};
@@ -63,6 +76,7 @@ static cJSON *record_of(const suite_case *one, int wrong_rank)
     assert_int_equal(suite_predict_case(&view, NULL, &prediction), DIT_OK);
     if (counts_fp32) prediction.simulated_bytes = 0;
     if (evidence) cJSON_AddStringToObject(record, "evidence", evidence);
+    if (decisions) tell_decisions(record, &prediction);
     cJSON_AddItemToObject(record, "communication", rows_of(&prediction, 0, 0));
     if (latents)
         cJSON_AddStringToObject(cJSON_AddObjectToObject(record, "validation"), "latent_digest",
@@ -72,6 +86,7 @@ static cJSON *record_of(const suite_case *one, int wrong_rank)
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddItemToArray(ranks, entry);
         cJSON_AddNumberToObject(entry, "rank", rank);
+        if (decisions) cJSON_AddNumberToObject(entry, "cache_hits", rank_hits);
         cJSON_AddItemToObject(entry, "communication", rows_of(&prediction, rank, rank == wrong_rank ? 4 : 0));
     }
     return record;
@@ -177,6 +192,48 @@ static void any_rank_that_sent_more_is_named(void **state)
             snprintf(words, sizeof words, "rank %d, ", rank);
             if (!strstr(said, words) || !strstr(said, "E_BYTES_MISMATCH")) fail_msg("%s: %s", meshes[i], said);
         }
+    }
+}
+
+#define CACHED(cache) "\"defaults\":{" MODEL ",\"ring_degree\":2,\"cache\":" cache "}"
+static const char scheduled[] = CACHED("{\"policy\":\"interval\",\"interval\":2}"); /* 101 */
+static const char tested[] = CACHED("{\"policy\":\"fbcache\",\"threshold\":0.5}");
+
+/* Returns the problems of a cached session whose record says so; the ranks' bytes are those of their own hits. */
+static int problems_of_cached(const char *members, const char *says, int says_hits, int sent_hits)
+{
+    decisions = says, hits = says_hits, rank_hits = sent_hits;
+    int problems = problems_of(members, NOBODY);
+    decisions = NULL;
+    return problems;
+}
+
+static void a_cache_that_did_what_it_says_is_sound(void **state)
+{
+    (void)state;
+    if (problems_of_cached(scheduled, "101", 1, 1) != 0) fail_msg("%s", said);
+    if (problems_of_cached(tested, "101", 1, 1) != 0) fail_msg("%s", said);
+    if (problems_of_cached(tested, "111", 0, 0) != 0) fail_msg("%s", said);
+}
+
+/* A schedule's bytes are those of its settings, whatever a rank says; a test's are those of the rank's own count. */
+static void caches_that_did_otherwise_are_found(void **state)
+{
+    static const struct {
+        const char *members, *says;
+        int hits, sent;
+        const char *words;
+    } rows[] = {
+        {scheduled, "110", 1, 1, "its settings say \"101\""},
+        {scheduled, "101", 1, 0, "E_BYTES_MISMATCH"},
+        {tested, "100", 1, 1, "says 1 hits"},
+        {tested, "10", 1, 1, "in 3 steps"},
+        {tested, NULL, 0, 0, "does not tell"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(problems_of_cached(rows[i].members, rows[i].says, rows[i].hits, rows[i].sent) > 0);
+        if (!strstr(said, rows[i].words)) fail_msg("%s: %s", rows[i].words, said);
     }
 }
 
@@ -304,6 +361,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_that_sent_what_they_should_are_sound),
         cmocka_unit_test(any_rank_that_sent_more_is_named),
+        cmocka_unit_test(a_cache_that_did_what_it_says_is_sound),
+        cmocka_unit_test(caches_that_did_otherwise_are_found),
         cmocka_unit_test(evidence_is_that_of_the_platform),
         cmocka_unit_test(simulated_bytes_are_of_their_element),
         cmocka_unit_test(simulated_pipelines_are_held_against_the_messages_of_their_software),

@@ -91,10 +91,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
     (void)document;
     DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
     DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
-    if (!cell->simulated || dit_cache_is_known(&cell->cache)) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
-                                   dit_cache_name(cell->cache.policy)),
-                          "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
+    return cell->simulated ? dit_cache_check_known(&cell->cache) : DIT_OK;
 }
 
 /* ---- its oracle -------------------------------------------------------------------------------------------------- */
@@ -134,8 +131,12 @@ static int64_t oracle_memory(const dit_facts *facts)
 
 static void predict_memory(const suite_cell *cell, int64_t bytes[4])
 {
-    dit_memory_predict(&cell->parallel, &cell->facts, bytes);
-    if (cell->emulates) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
+    static const dit_cache none;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE;
+    dit_memory_predict_cached(&cell->parallel, &cell->facts, cell->emulates ? &none : &cell->cache, bytes);
+    if (cell->emulates)
+        bytes[DIT_MEMORY_STATE] +=
+            cached ? dit_memory_cache_oracle(&cell->facts, &cell->cache) : oracle_memory(&cell->facts);
 }
 
 /* The configuration that decides the numbers: the cell's own, or what its oracle emulates. */
