@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/legality.h"
 #include "base/patches.h"
+#include "base/words.h"
 #include "engine/files/config.h"
 #include "engine/case/platform.h"
 
@@ -104,6 +105,22 @@ static dit_status check_caption(const dit_json *doc, const char *at, const char 
                           "end each object with \"still\" or \"moving left\" (right, up, down)");
 }
 
+/* Reads the captions of a split: {"split": "held-out", "count": 512}. */
+static dit_status read_split(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    const char *name;
+    int64_t count;
+    if (out->captions)
+        return dit_json_fail(doc, "/conditions", DIT_ERR_JSON_VALUE, "captions are listed or of a split, not both");
+    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "split", &name));
+    DIT_TRY(dit_json_require_int(doc, conditions, "/conditions", "count", 1, DIT_CASE_MAX_CAPTIONS, &count));
+    int split = dit_words_find(dit_split_names, name);
+    if (split < 0) return dit_json_fail_word(doc, "/conditions/split", "split", name, dit_split_names);
+    out->split = (dit_split)split;
+    out->split_count = (int)count;
+    return DIT_OK;
+}
+
 /* Reads the captions and checks each, so that a mistake is told with its place. */
 static dit_status read_captions(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
@@ -112,6 +129,8 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
     char at[64];
     DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
     DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &out->captions));
+    out->text_tokens = DIT_CAPTION_SLOTS;
+    if (dit_json_member(conditions, "split")) return read_split(doc, conditions, out);
     cJSON_ArrayForEach(item, out->captions)
     {
         snprintf(at, sizeof at, "/conditions/captions/%d", count);
@@ -120,14 +139,32 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
             return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d captions", DIT_CASE_MAX_CAPTIONS);
         DIT_TRY(check_caption(doc, at, item->valuestring, out));
     }
-    out->text_tokens = DIT_CAPTION_SLOTS;
     if (count) return DIT_OK;
     return dit_json_fail(doc, "/conditions/captions", DIT_ERR_JSON_MISSING, "at least one caption is expected");
 }
 
+dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count)
+{
+    dit_caption caption;
+    *count = kase->split_count ? kase->split_count : cJSON_GetArraySize(kase->captions);
+    const char **pointers = malloc((size_t)*count * (sizeof *pointers + DIT_CAPTION_TEXT));
+    char *text = pointers ? (char *)(pointers + *count) : NULL;
+    *out = pointers;
+    if (!pointers) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
+    const cJSON *item = kase->captions ? kase->captions->child : NULL;
+    for (int64_t i = 0; i < *count; i++, text += DIT_CAPTION_TEXT) {
+        pointers[i] = kase->split_count ? text : item->valuestring;
+        if (item) item = item->next;
+        if (!kase->split_count) continue;
+        dit_split_caption(kase->split, kase->num_frames > 1, (uint64_t)i, &caption);
+        dit_caption_print(&caption, text);
+    }
+    return DIT_OK;
+}
+
 static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"kind", "path", "captions", NULL};
+    static const char *const keys[] = {"kind", "path", "captions", "split", "count", NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));

@@ -8,6 +8,7 @@
 #include "base/facts.h"
 #include "base/parallel.h"
 #include "engine/runtime/condition.h"
+#include "engine/shapes/split.h"
 
 enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096 };
 
@@ -20,6 +21,8 @@ typedef struct {
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
     const char *text_table;      /* folder that captions are looked up in, instead of the file; or NULL      */
     const cJSON *captions;       /* list of texts, each of which is a caption of the grammar; or NULL         */
+    dit_split split;             /* without a list: the captions are the first ones of this split            */
+    int split_count;
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */
@@ -59,6 +62,9 @@ int dit_case_stale_steps(const dit_case *kase);
 bool dit_case_is_approximate(const dit_case *kase);
 /* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);
+/* Makes the texts of a case's captions, listed or of a split: *out [*count] pointers, and the texts, in one block that the
+ * caller frees. Errors: DIT_ERR_MEMORY. */
+dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count);
 /* Reads {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path is NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);

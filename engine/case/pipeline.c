@@ -102,11 +102,9 @@ static dit_status create_model(dit_pipeline *p)
 
 static dit_status look_up_captions(dit_pipeline *p)
 {
-    const cJSON *item;
-    int64_t count = 0;
-    const char **captions = malloc((size_t)cJSON_GetArraySize(p->kase.captions) * sizeof *captions);
-    if (!captions) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
-    cJSON_ArrayForEach(item, p->kase.captions) captions[count++] = item->valuestring;
+    int64_t count;
+    const char **captions;
+    DIT_TRY(dit_case_captions(&p->kase, &captions, &count));
     dit_status st = dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, captions, count,
                                           &p->kase.run, &p->condition);
     free(captions);

@@ -319,7 +319,12 @@ static dit_status add_captions(cJSON *parent, const dit_case *kase)
     cJSON *origin = dit_json_put_object(&w, parent, "conditioning");
     dit_json_put_string(&w, origin, "kind", "captions");
     dit_json_put_string(&w, origin, "path", kase->text_table);
-    dit_json_put_copy(&w, origin, "captions", kase->captions);
+    const char **captions;
+    int64_t count;
+    DIT_TRY(dit_case_captions(kase, &captions, &count));
+    cJSON *list = dit_json_put_array(&w, origin, "captions");
+    for (int64_t i = 0; i < count; i++) dit_json_put_string(&w, list, NULL, captions[i]);
+    free(captions);
     return w.status;
 }
 

@@ -37,16 +37,34 @@ static void read_picture(const float *pixels, dit_picture_size size, dit_reading
     dit_shapes_read_clip(frames, out);
 }
 
-dit_status dit_accuracy_count(const dit_picture_set *set, dit_reading_tally *out)
+static dit_status compare(const dit_reading *reading, const char *text, dit_reading_tally *tally)
 {
-    *out = (dit_reading_tally){0};
+    dit_caption caption;
+    DIT_TRY(dit_caption_parse(text, &caption));
+    dit_reading_compare(reading, &caption, tally);
+    return DIT_OK;
+}
+
+/* Returns the next caption that is not that of picture i; NULL where there is none. */
+static const char *another_caption(const dit_picture_set *set, int i)
+{
+    for (int step = 1; step < set->count; step++) {
+        const char *other = set->labels[(i + step) % set->count].caption;
+        if (strcmp(other, set->labels[i].caption) != 0) return other;
+    }
+    return NULL;
+}
+
+dit_status dit_accuracy_count(const dit_picture_set *set, dit_reading_tally *out, dit_reading_tally *shuffled)
+{
+    *out = *shuffled = (dit_reading_tally){0};
     DIT_TRY(check(set));
     for (int i = 0; i < set->count; i++) {
-        dit_caption caption;
         dit_reading reading;
-        DIT_TRY(dit_caption_parse(set->labels[i].caption, &caption));
+        const char *other = another_caption(set, i);
         read_picture(dit_picture_set_at(set, i), set->size, &reading);
-        dit_reading_compare(&reading, &caption, out);
+        DIT_TRY(compare(&reading, set->labels[i].caption, out));
+        if (other) DIT_TRY(compare(&reading, other, shuffled));
     }
     return DIT_OK;
 }

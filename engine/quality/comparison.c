@@ -98,22 +98,29 @@ static void put_share(dit_json_writer *w, cJSON *out, const char *key, int64_t r
     dit_json_put_int(w, object, "asked", asked);
 }
 
-/* Puts "accuracy" where captions are known: of whole captions, and of each attribute. */
+static void put_shares(dit_json_writer *w, cJSON *object, const dit_reading_tally *tally)
+{
+    put_share(w, object, "all", tally->whole, tally->captions);
+    for (int a = 0; a < DIT_ATTRIBUTES; a++)
+        put_share(w, object, dit_attribute_name((dit_attribute)a), tally->right[a], tally->asked[a]);
+}
+
+/* Puts "accuracy" where captions are known: of whole captions, and of each attribute; and "accuracy_shuffled", what
+ * chance gives. */
 static void put_accuracy(dit_json_writer *w, cJSON *out, const dit_picture_set *pictures)
 {
-    dit_reading_tally tally;
+    dit_reading_tally tally, shuffled;
     bool known = false;
     for (int i = 0; i < pictures->count; i++) known |= pictures->labels[i].caption[0] != 0;
     if (!known) return;
     cJSON *object = dit_json_put_object(w, out, "accuracy");
-    if (dit_accuracy_count(pictures, &tally) != DIT_OK) {
+    if (dit_accuracy_count(pictures, &tally, &shuffled) != DIT_OK) {
         dit_json_put_string(w, object, "reason", dit_error_last()->message);
         dit_error_clear();
         return;
     }
-    put_share(w, object, "all", tally.whole, tally.captions);
-    for (int a = 0; a < DIT_ATTRIBUTES; a++)
-        put_share(w, object, dit_attribute_name((dit_attribute)a), tally.right[a], tally.asked[a]);
+    put_shares(w, object, &tally);
+    if (shuffled.captions) put_shares(w, dit_json_put_object(w, out, "accuracy_shuffled"), &shuffled);
 }
 
 dit_status dit_judged_set_describe(const dit_judged_set *set, cJSON *out)

@@ -255,24 +255,29 @@ static void renders_show_their_captions_and_not_others(void **state)
 {
     (void)state;
     dit_picture_set set;
-    dit_reading_tally tally;
+    dit_reading_tally tally, shuffled;
     for (int clip = 0; clip < 2; clip++) {
         assert_ok(dit_picture_set_read(clip ? "shapes-clips:test:60" : "shapes:test:200", false, &set));
         assert_int_equal(set.prompts, clip ? 60 : 200);
-        assert_ok(dit_accuracy_count(&set, &tally));
+        assert_ok(dit_accuracy_count(&set, &tally, &shuffled));
         assert_true(tally.whole >= tally.captions * 97 / 100);
-        for (int i = 0; i + 1 < set.count; i++) /* each is told the next one's caption */
-            memcpy(set.labels[i].caption, set.labels[i + 1].caption, sizeof set.labels[i].caption);
-        assert_ok(dit_accuracy_count(&set, &tally));
-        assert_true(tally.whole <= 2); /* the last one's, and a chance */
-        assert_true(tally.right[DIT_BACKGROUND] < tally.asked[DIT_BACKGROUND] / 2);
+        assert_int_equal(shuffled.captions, tally.captions); /* each was told the next one's caption */
+        assert_true(shuffled.whole <= 2);
+        assert_true(shuffled.right[DIT_BACKGROUND] < shuffled.asked[DIT_BACKGROUND] / 2);
+        for (int i = 0; i < set.count; i++) /* no other caption, then one */
+            memcpy(set.labels[i].caption, set.labels[1].caption, sizeof set.labels[i].caption);
+        assert_ok(dit_accuracy_count(&set, &tally, &shuffled));
+        assert_int_equal(shuffled.captions, 0);
+        dit_caption_print(&(dit_caption){.count = 1}, set.labels[2].caption);
+        assert_ok(dit_accuracy_count(&set, &tally, &shuffled));
+        assert_int_equal(shuffled.captions, set.count);
         set.labels[3].caption[0] = '\0';
-        assert_fails(dit_accuracy_count(&set, &tally), DIT_ERR_SHAPE, "test0000003 is unknown");
+        assert_fails(dit_accuracy_count(&set, &tally, &shuffled), DIT_ERR_SHAPE, "test0000003 is unknown");
         dit_picture_set_release(&set);
     }
     write_png("small.png", 0);
     assert_ok(dit_picture_set_read(path_of("small.png"), false, &set));
-    assert_fails(dit_accuracy_count(&set, &tally), DIT_ERR_SHAPE, "not 1 of 12 x 12");
+    assert_fails(dit_accuracy_count(&set, &tally, &shuffled), DIT_ERR_SHAPE, "not 1 of 12 x 12");
     dit_picture_set_release(&set);
     assert_fails(dit_picture_set_read("shapes:test:9x", false, &set), DIT_ERR_USAGE, "does not say how many");
     assert_fails(dit_picture_set_read("shapes:tset:9", false, &set), DIT_ERR_USAGE, "split \"tset\"");

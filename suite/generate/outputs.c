@@ -39,7 +39,7 @@ static dit_status settle_file(const char *output, size_t stem, suite_delivery *o
     char *slash = strrchr(parent, '/');
     if (slash) *slash = '\0';
     const char *place = !slash ? "." : slash == parent ? "/" : parent;
-    if (access(place, W_OK) != 0)
+    if (access(place, W_OK) != 0 && errno != ENOENT) /* a folder that is not there is made when the run begins */
         return DIT_FAIL(DIT_ERR_IO, "cannot write %s: folder %s: %s", output, place, strerror(errno));
     return suite_path(out->folder, "%s/.ditbench-generate-XXXXXX", place);
 }
@@ -159,7 +159,12 @@ dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *rec
 
 dit_status suite_delivery_open(suite_delivery *delivery)
 {
-    if (!delivery->stem[0] || mkdtemp(delivery->folder)) return DIT_OK;
+    char parent[SUITE_PATH];
+    if (!delivery->stem[0]) return DIT_OK;
+    DIT_TRY(suite_path(parent, "%s", delivery->folder));
+    *strrchr(parent, '/') = '\0';
+    if (parent[0]) DIT_TRY(suite_path_make(parent));
+    if (mkdtemp(delivery->folder)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", delivery->folder, strerror(errno));
 }
 

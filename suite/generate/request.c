@@ -291,7 +291,7 @@ static dit_status take_options(request_builder *b)
 static dit_status find_text_table(request_builder *b)
 {
     const char *places[] = {b->weights, b->r->source};
-    if (!b->r->prompt_count) return DIT_OK;
+    if (!b->r->prompt_count && !b->r->split) return DIT_OK;
     if (b->inputs[0] && b->r->inputs)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt and --inputs both say what the picture shows"),
                               "give one of them");
@@ -394,7 +394,10 @@ static dit_status count_images(const request_builder *b, int64_t *out)
     static const char *const names[] = {"latents", "prompt_embeds"};
     dit_safetensors *file;
     dit_tensor_view view = {0};
-    *out = b->r->num_images ? b->r->num_images : b->r->prompt_count > 1 ? b->r->prompt_count : 1;
+    *out = b->r->num_images         ? b->r->num_images
+           : b->r->split            ? b->r->split_count
+           : b->r->prompt_count > 1 ? b->r->prompt_count
+                                    : 1;
     if (b->text_table[0]) return DIT_OK;
     if (!b->inputs[0] || b->r->num_images) return DIT_OK;
     DIT_TRY(dit_safetensors_open(b->inputs, &file));
@@ -513,6 +516,11 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
     if (b->text_table[0]) {
         dit_json_put_string(&w, conditions, "kind", "captions");
         dit_json_put_string(&w, conditions, "path", b->text_table);
+        if (b->r->split) {
+            suite_text_put(&w, conditions, "split", b->r->split);
+            dit_json_put_int(&w, conditions, "count", b->r->split_count);
+            return w.status;
+        }
         cJSON *list = dit_json_put_array(&w, conditions, "captions");
         for (int i = 0; i < b->r->prompt_count; i++) suite_text_put(&w, list, NULL, b->r->prompts[i]);
         return w.status;

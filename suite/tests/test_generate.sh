@@ -125,6 +125,17 @@ captions_shared() {
         within 1 "$picture" same both-1.png shared-1.png && within 1 "$picture" same both-0.png said.png
 }
 ok "two captions make a picture each, on one rank and on two" captions_shared
+many() { bundle --prompt shapes:test:20 --output many.png >message && [ "$(grep -c 'many-.*32 x 32' message)" = 2 ] && grep -q '^... 18 more' message; }
+ok "of many pictures the first and the last are listed" many
+captions_of_split() { # 3 captions; the words of the first, given by hand, make its picture
+    bundle --prompt shapes:held-out:3 --output split.png && [ "$(ls split-[0-9].png | wc -l)" = 3 ] &&
+        first=$(python3 -c 'import json; c = json.load(open("split.json"))["conditioning"]["captions"]; assert len(set(c)) == 3; print(c[0])') &&
+        bundle --prompt "$first" --output first.png && within 1 "$picture" same first.png split-0.png
+}
+ok "captions of a split make a picture each" captions_of_split
+ok "a split that does not exist is refused with those that do" refuses 2 'none of train' bundle --prompt shapes:tset:3
+ok "a split without a count is refused" refuses 2 'one SPLIT and a COUNT' bundle --prompt shapes:test
+ok "captions of a split and others are refused" refuses 2 'one SPLIT and a COUNT' bundle --prompt shapes:test:3 --prompt "$said"
 ok "a wrong word is named with those that may stand there" refuses 2 '"rde" is none of red, orange' bundle --prompt "grey; large rde plain ring top-left"
 ok "the caption of a clip is none of a picture" refuses 2 'caption of a clip, but there is one frame' bundle --prompt "grey; large red plain ring top-left moving up"
 ok "a model without a table refuses captions" refuses 2 'has no text table' "$golden/e2e_flux_dev" --prompt "$said"
@@ -215,6 +226,11 @@ unwritable() { # FILE: an ending that cannot be written makes neither a file nor
 }
 ok "--output FILE.jpg is refused, with what can be written" unwritable sd3.jpg
 ok "--output FILE.mp4 too" unwritable latte.mp4
+made() { # the folders of a file are made; nothing is made where nothing is sampled
+    generate "$golden/e2e_flux_schnell" --output made/of/it.png --dry-run >/dev/null && [ ! -e made ] &&
+        generate "$golden/e2e_flux_schnell" --output made/of/it.png && [ -s made/of/it.png ] && [ "$(ls made/of | wc -l)" = 3 ]
+}
+ok "the folder of a file is made" made
 dotted() { generate "$golden/e2e_flux_schnell" --output run.v2/ && [ -s run.v2/image.png ]; }
 ok "a folder may have a name like that, with a slash" dotted
 several() {

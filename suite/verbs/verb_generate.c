@@ -55,6 +55,7 @@ typedef struct {
     suite_displaced displaced;
     const char *model, *frames, *output_type;
     suite_strings prompts;
+    char split[32]; /* of --prompt shapes:SPLIT:COUNT */
     int64_t degree[DIT_AXIS_COUNT];
     bool use_cfg_parallel, use_parallel_vae, enable_tiling;
     suite_delivery delivery;
@@ -181,6 +182,25 @@ static dit_status settle_backend(const generate_call *call)
     return reason[0] ? dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", reason), "%s", devices.hint) : DIT_OK;
 }
 
+/* "shapes:held-out:512" stands for captions of a split; the engine knows which splits there are. */
+static dit_status settle_prompts(generate_call *call)
+{
+    long count;
+    int end = 0;
+    const char *first = call->prompts.count ? call->prompts.items[0] : "";
+    call->request.prompts = call->prompts.items;
+    call->request.prompt_count = call->prompts.count;
+    if (strncmp(first, "shapes:", 7) != 0) return DIT_OK;
+    if (call->prompts.count > 1 || sscanf(first, "shapes:%31[a-z-]:%ld%n", call->split, &count, &end) != 2 ||
+        first[end] || count < 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt %s: one SPLIT and a COUNT are expected", first),
+                              "--prompt shapes:held-out:512, and no other prompt");
+    call->request.prompt_count = 0;
+    call->request.split = call->split;
+    call->request.split_count = count;
+    return DIT_OK;
+}
+
 static dit_status settle_words(generate_call *call)
 {
     const char *operand = call->cli.operands[0];
@@ -188,8 +208,7 @@ static dit_status settle_words(generate_call *call)
         return DIT_FAIL(DIT_ERR_USAGE, "SOURCE %s and --model %s: give one", operand, call->model);
     if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
     call->request.source = operand ? operand : call->model;
-    call->request.prompts = call->prompts.items;
-    call->request.prompt_count = call->prompts.count;
+    DIT_TRY(settle_prompts(call));
     call->request.numbered = call->frames && strcmp(call->frames, "numbered") == 0;
     if (call->frames && !call->request.numbered && strcmp(call->frames, "animated") != 0)
         return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
@@ -236,17 +255,30 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     return w.status;
 }
 
-static void print_answer(const cJSON *answer)
+/* Prints a line for each picture; of many only the first and the last ones. */
+static void print_pictures(const cJSON *pictures)
 {
-    const cJSON *picture, *pictures = dit_json_member(answer, "pictures");
+    enum { SHOWN = 8 };
+    const cJSON *picture;
+    int count = cJSON_GetArraySize(pictures), index = 0;
     cJSON_ArrayForEach(picture, pictures)
     {
+        bool shown = count <= SHOWN || index == 0 || index == count - 1;
+        if (index == 1 && !shown) printf("... %d more\n", count - 2);
+        index++;
+        if (!shown) continue;
         int frames = (int)dit_json_int_or(picture, "num_frames", 0);
         printf("%s  %d x %d", dit_json_text_or(picture, "path", ""), (int)dit_json_int_or(picture, "width_px", 0),
                (int)dit_json_int_or(picture, "height_px", 0));
         if (frames > 1) printf(", %d frames, %s", frames, dit_json_text_or(picture, "frames_as", ""));
         printf("\n");
     }
+}
+
+static void print_answer(const cJSON *answer)
+{
+    const cJSON *pictures = dit_json_member(answer, "pictures");
+    print_pictures(pictures);
     if (cJSON_GetArraySize(pictures) == 0) printf("no picture: %s\n", dit_json_text_or(answer, "no_picture", ""));
     printf("%s  latents, %s\n", dit_json_text_or(answer, "latents", ""), dit_json_text_or(answer, "latent_digest", ""));
     printf("%s  record\n", dit_json_text_or(answer, "record", ""));
@@ -333,7 +365,8 @@ int suite_verb_generate(int argc, char **argv)
     const suite_option own[] = {
         {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
         {"prompt", 0, SUITE_OPTION_STRINGS, "TEXT",
-         "a caption for a model with a text table; several make a picture each", &call->prompts, 0, 0},
+         "a caption for a model with a text table; several make a picture each; shapes:SPLIT:COUNT: those of a split",
+         &call->prompts, 0, 0},
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
          &r->inputs, 0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},

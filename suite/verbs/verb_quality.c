@@ -113,7 +113,7 @@ static dit_status add_line(suite_table *table, const quality_line *line, const c
     write_number(dit_json_member(measure, "p05"), "value", line->format, low, sizeof low);
     write_number(measure, "min", line->format, least, sizeof least);
     const char *reason = dit_json_text_or(measure, "reason", "");
-    return suite_table_add_cells(table, (const char *const[]){line->title, value, bounds, low, least, reason}, 6);
+    return suite_table_add_cells(table, (const char *const[]){line->title, value, bounds, low, least, "", reason}, 7);
 }
 
 static dit_status add_difference(suite_table *table, const quality_line *line, const cJSON *set)
@@ -134,20 +134,22 @@ static void print_head(const char *path, const cJSON *set)
            prompts == 1 ? "" : "s", dit_json_is_true(set, "rounded") ? ", 8 bits a colour" : "");
 }
 
-/* Adds whole captions and each attribute. */
-static dit_status add_accuracy(suite_table *table, const cJSON *accuracy)
+/* Adds whole captions and each attribute, and beside them what chance gives. */
+static dit_status add_accuracy(suite_table *table, const cJSON *accuracy, const cJSON *shuffled)
 {
     const cJSON *share;
-    char value[32], bounds[80], title[64];
+    char value[32], bounds[80], chance[32], title[64];
     const char *reason = dit_json_text_or(accuracy, "reason", NULL);
-    if (reason) return suite_table_add_cells(table, (const char *const[]){"captions right", "", "", "", "", reason}, 6);
+    if (reason)
+        return suite_table_add_cells(table, (const char *const[]){"captions right", "", "", "", "", "", reason}, 7);
     cJSON_ArrayForEach(share, accuracy)
     {
         bool whole = strcmp(share->string, "all") == 0;
         snprintf(title, sizeof title, "%s right", whole ? "captions" : share->string);
         write_number(share, "value", "%.3f", value, sizeof value);
         write_bounds(share, "%.3f", bounds, sizeof bounds);
-        DIT_TRY(suite_table_add_cells(table, (const char *const[]){title, value, bounds}, 3));
+        write_number(dit_json_member(shuffled, share->string), "value", "%.3f", chance, sizeof chance);
+        DIT_TRY(suite_table_add_cells(table, (const char *const[]){title, value, bounds, "", "", chance}, 6));
     }
     return DIT_OK;
 }
@@ -156,7 +158,8 @@ static dit_status print_set(const cJSON *set, const char *path, bool features)
 {
     static const suite_column columns[] = {
         {"measure", "measure", true, 0},     {"value", "value", false, 0}, {"bounds", "95 % interval", false, 0},
-        {"p05", "5th percentile", false, 2}, {"min", "least", false, 1},   {"reason", "why not", true, 0}};
+        {"p05", "5th percentile", false, 2}, {"min", "least", false, 1},   {"chance", "other captions", false, 2},
+        {"reason", "why not", true, 0}};
     suite_table table = {.columns = columns, .column_count = sizeof columns / sizeof *columns};
     dit_status st = DIT_OK;
     print_head(path, set);
@@ -165,7 +168,8 @@ static dit_status print_set(const cJSON *set, const char *path, bool features)
         st = add_line(&table, &lines[i], set);
         if (st == DIT_OK) st = add_difference(&table, &lines[i], set);
     }
-    if (st == DIT_OK) st = add_accuracy(&table, dit_json_member(set, "accuracy"));
+    if (st == DIT_OK)
+        st = add_accuracy(&table, dit_json_member(set, "accuracy"), dit_json_member(set, "accuracy_shuffled"));
     if (st == DIT_OK) suite_table_print(&table, stdout, suite_terminal_width(stdout));
     suite_table_release(&table);
     printf("\n");
