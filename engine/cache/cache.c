@@ -295,25 +295,34 @@ static dit_status measure(dit_cache_run *run, double *value)
     return DIT_OK;
 }
 
+/* Writes a step's decision, and what was tested, into the log. */
+static void note_decision(dit_cache_run *run, char decision, double value)
+{
+    dit_cache_log *log = &run->log;
+    int step = run->state.step;
+    bool hit = decision == DIT_CACHE_HIT;
+    log->reasons[step] = decision;
+    log->values[step] = value;
+    log->tests += value != DIT_CACHE_UNTESTED;
+    log->hits += hit;
+    if (hit && age(run) > log->oldest) log->oldest = age(run);
+}
+
 /* Decides for this step; *decision is a letter of base/cache.h. A run that is only counted computes where a test would
  * decide. */
 static dit_status decide(dit_cache_run *run, char *decision)
 {
-    dit_cache_log *log = &run->log;
-    int step = run->state.step;
-    double value;
-    *decision = dit_cache_plan(&run->settings, &run->state, log->steps);
-    log->values[step] = DIT_CACHE_UNTESTED;
+    double value = DIT_CACHE_UNTESTED;
+    *decision = dit_cache_plan(&run->settings, &run->state, run->log.steps);
     if (*decision == DIT_CACHE_TEST) {
         DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(measure(run, &value)));
         value = dit_cache_tested(&run->settings, &run->state, value);
+        if (!isfinite(value))
+            return DIT_FAIL(DIT_ERR_NONFINITE, "step %d: the cache's polynomial gives %g", run->state.step, value);
         bool hit = dit_cache_reuses(&run->settings, value) && !run->rt->ledger.counting_only;
         *decision = hit ? DIT_CACHE_HIT : 't';
-        log->values[step] = value;
-        log->tests++;
     }
-    log->reasons[step] = *decision;
-    log->hits += *decision == DIT_CACHE_HIT;
+    note_decision(run, *decision, value);
     return DIT_OK;
 }
 
@@ -328,10 +337,19 @@ dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
     DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
     DIT_TRY(decide(run, &decision));
     bool hit = decision == DIT_CACHE_HIT;
-    if (hit && age(run) > run->log.oldest) run->log.oldest = age(run);
     DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
     dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
     return DIT_OK;
+}
+
+void dit_cache_foresee(dit_cache_run *run)
+{
+    dit_cache_reset(run);
+    while (run->state.step < run->log.steps) {
+        char decision = dit_cache_plan(&run->settings, &run->state, run->log.steps);
+        note_decision(run, decision, DIT_CACHE_UNTESTED);
+        dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
+    }
 }
 
 /* ---- what was decided -------------------------------------------------------------------------------------------- */

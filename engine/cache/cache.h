@@ -37,6 +37,10 @@ void dit_cache_reset(dit_cache_run *run);
  * model; DIT_ERR_NONFINITE for an indicator that is no number. */
 dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args);
 
+/* Fills the log with the decisions that settings alone tell, as if a request had run: what is known before the run, for
+ * those who compute nothing. The settings have passed dit_cache_check_known. */
+void dit_cache_foresee(dit_cache_run *run);
+
 const dit_cache_log *dit_cache_log_of(const dit_cache_run *run);
 /* What the closed forms need of a log; of the run's own; run NULL: that of a run without a cache, zeros. */
 dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log);

@@ -35,7 +35,7 @@ static void put_values(dit_json_writer *w, const dit_cache *cache, const dit_cac
     dit_json_put_bool(w, out, "inert", tested_hits == 0 || tested_hits == log->tests);
 }
 
-void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *record)
+void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t state_bytes, cJSON *record)
 {
     const dit_cache *cache = dit_cache_settings(run);
     const dit_cache_log *log = dit_cache_log_of(run);
@@ -52,7 +52,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *r
     put_decisions(w, log, out);
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);
-    dit_json_put_int(w, out, "state_bytes", dit_cache_state_bytes(run));
+    dit_json_put_int(w, out, "state_bytes", state_bytes);
     dit_json_put_int(w, out, "agreement_bytes",
                      2 * (int64_t)sizeof(double) * (dit_cache_deciders(run) - 1) * log->tests);
 }

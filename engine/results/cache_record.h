@@ -7,8 +7,8 @@
 #include "engine/cache/cache.h"
 #include "engine/sampling/sampler.h"
 
-/* Adds "cache" (results/schema/record.md) to a record: settings, decisions, bytes. */
-void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, cJSON *record);
+/* Adds "cache" (results/schema/record.md) to a record: settings, decisions, bytes. `state_bytes` are what a rank keeps. */
+void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t state_bytes, cJSON *record);
 
 /* Writes an oracle's latents and, beside them, tensor cache_computed [groups, steps]: 1 for a computed step. Errors:
  * DIT_ERR_IO, DIT_ERR_MEMORY. */

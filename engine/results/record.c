@@ -466,7 +466,9 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_flops(&w, record, ranks, world_size);
     add_calls(&w, record, ranks, world_size);
     add_validation(&w, record, params->validation);
-    if (params->cache) dit_cache_record_put(&w, params->cache, record);
+    int64_t kept = params->cache_state_bytes;
+    if (params->cache && !kept) kept = dit_cache_state_bytes(params->cache);
+    if (params->cache) dit_cache_record_put(&w, params->cache, kept, record);
     add_more(&w, record, params->more);
     cJSON *list = dit_json_put_array(&w, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)

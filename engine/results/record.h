@@ -79,6 +79,7 @@ typedef struct {
     const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
     bool predicted_each;               /* `predicted` has a table for each rank */
     const dit_cache_run *cache;        /* NULL, or the cache that ran; the closed form follows its decisions */
+    int64_t cache_state_bytes;         /* that a rank keeps for it; 0: as the ranks took                    */
     const cJSON *more;                 /* on rank 0 an object whose members the merged record gets, too; NULL: none */
     const char *out_folder;
 } dit_record_params;

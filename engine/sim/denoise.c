@@ -100,7 +100,10 @@ static dit_status write_record(const report *r, const dit_pipeline *whole)
     dit_volume_table *predicted = NULL;
     cJSON *more = cJSON_CreateObject();
     dit_runtime rt = whole->rt;
+    dit_cache_run *cache = whole->sampler.cache;
+    int64_t kept = cache ? dit_sim_in_elements(r->sim, dit_cache_state_bytes(cache)) : 0;
     rt.facts.parameters = 0; /* the estimate is one of fp32 */
+    if (cache) dit_cache_foresee(cache);
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY_GOTO(st, describe(r, world_size, more), done); /* the denoising alone */
     DIT_TRY_GOTO(st, predict(r->sim, whole, world_size, &predicted), done);
@@ -111,6 +114,8 @@ static dit_status write_record(const report *r, const dit_pipeline *whole)
                                                       .attention = dit_attention_name(whole->model->attention[0]),
                                                       .predicted = predicted,
                                                       .predicted_each = true,
+                                                      .cache = cache,
+                                                      .cache_state_bytes = kept,
                                                       .more = more,
                                                       .out_folder = r->folder},
                                  r->ranks);

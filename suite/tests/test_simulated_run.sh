@@ -372,6 +372,24 @@ set +m
 ok "past its deadline a simulation is ended" late_is_a_timeout
 ok "--max-time starts no more" no_time_left
 ok "without SimGrid: exit 4 and what to install, before anything is run" says_what_is_missing
+# A schedule's record tells its decisions, and what a rank keeps in the element of the simulation: 256 rows of each of two
+# branches, 1152 wide, of 2 bytes. A simulation cannot know what a test decides.
+caches_are_told() {
+    simulated_workload "$work/caches.json" '"single", "ulysses"' '"8xa100-sxm"' \
+        '1, 2], "cache": ["none", {"policy": "mask", "mask": "110010"}, {"policy": "fbcache"}, {"policy": "fbcache", "replay": "110110"}'
+    exits 0 "$ditbench" run "$work/caches.json" -q --output "$work/cached" && exits 0 "$ditbench" verify "$work/cached" || return 1
+    python3 - "$work/cached/journal.jsonl" <<'PYTHON'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+results = [line for line in lines if line["kind"] == "result"]
+told = [(len(r["record"]["ranks"]), r["record"].get("cache")) for r in results]
+cached = sorted((c["decisions"], c["hits"], c["kind"], ranks, c["state_bytes"]) for ranks, c in told if c)
+state = 2 * 256 * 1152 * 2
+assert cached == sorted((d, h, "schedule", n, state // n) for d, h in (("110010", 3), ("110110", 2)) for n in (1, 2)), cached
+assert len(results) == 6, len(results)
+PYTHON
+}
+ok "simulated caches tell what they decide and keep" caches_are_told
 ok "a simulated case whose record says measured is invalid" simulation_cannot_say_measured
 ok "and one whose record does not say" nor_say_nothing
 ok "a measured case whose record says simulated is invalid" measurement_cannot_be_simulated
