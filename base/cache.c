@@ -153,43 +153,45 @@ static dit_status read_forced(const reading *r, char *out)
     return DIT_OK;
 }
 
-static dit_status read_ratios(const reading *r, dit_cache *out)
-{
-    const cJSON *list = NULL, *item;
-    char at[256];
-    dit_json_pointer_join(at, sizeof at, r->pointer, "ratios");
-    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "ratios", &list));
-    if (!list || cJSON_GetArraySize(list) < 2 || cJSON_GetArraySize(list) > DIT_CACHE_MAX_STEPS)
-        return dit_error_hint(
-            dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "2 to %d ratios expected", (int)DIT_CACHE_MAX_STEPS),
-            "list the size of each step's residual over that of the step before");
-    cJSON_ArrayForEach(item, list)
-    {
-        if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < 1e6))
-            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "positive numbers expected");
-        out->ratios[out->ratio_count++] = item->valuedouble;
-    }
-    return DIT_OK;
-}
+/* What a list of numbers may be: `least` to `most` of them, each between `above` and `below`. */
+typedef struct {
+    const char *key, *hint;
+    int least, most;
+    double above, below;
+} number_list;
 
-/* Reads the polynomial, highest power first. */
-static dit_status read_coefficients(const reading *r, dit_cache *out)
+static const number_list ratio_list = {.key = "ratios",
+                                       .hint = "list the size of each step's residual over that of the step before",
+                                       .least = 2,
+                                       .most = DIT_CACHE_MAX_STEPS,
+                                       .above = 0,
+                                       .below = 1e6};
+static const number_list coefficient_list = {
+    .key = "coefficients",
+    .hint =
+        "they belong to a model and a number of steps, highest power first; [0, 0, 0, 1, 0] sums changes as they are",
+    .least = DIT_CACHE_COEFFICIENTS,
+    .most = DIT_CACHE_COEFFICIENTS,
+    .above = -1e9,
+    .below = 1e9};
+
+static dit_status read_numbers(const reading *r, const number_list *rule, double *out, int *count)
 {
     const cJSON *list = NULL, *item;
     char at[256];
-    int count = 0;
-    dit_json_pointer_join(at, sizeof at, r->pointer, "coefficients");
-    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "coefficients", &list));
-    if (!list || cJSON_GetArraySize(list) != DIT_CACHE_COEFFICIENTS)
+    dit_json_pointer_join(at, sizeof at, r->pointer, rule->key);
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, rule->key, &list));
+    *count = list ? cJSON_GetArraySize(list) : 0;
+    if (*count < rule->least || *count > rule->most)
         return dit_error_hint(
-            dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "%d coefficients expected", (int)DIT_CACHE_COEFFICIENTS),
-            "they belong to a model and a number of steps, highest power first; [0, 0, 0, 1, 0] sums changes as they "
-            "are");
+            dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "%d to %d numbers expected", rule->least, rule->most), "%s",
+            rule->hint);
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsNumber(item) || !(fabs(item->valuedouble) < 1e9))
-            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "numbers below 1e9 expected");
-        out->coefficients[count++] = item->valuedouble;
+        if (!cJSON_IsNumber(item) || !(item->valuedouble > rule->above && item->valuedouble < rule->below))
+            return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "numbers above %g and below %g expected", rule->above,
+                                 rule->below);
+        *out++ = item->valuedouble;
     }
     return DIT_OK;
 }
@@ -273,6 +275,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
 {
     const reading r = {doc, object, pointer, steps};
     const char *name;
+    int count;
     *out = (dit_cache){0};
     DIT_TRY(dit_json_require_string(doc, object, pointer, "policy", &name));
     int found = dit_words_find(dit_cache_names(), name);
@@ -292,8 +295,8 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     DIT_TRY(read_forced(&r, out->force));
     DIT_TRY(read_forecast(&r, out));
     DIT_TRY(read_mask_policy(&r, out));
-    if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_ratios(&r, out));
-    if (out->policy == DIT_CACHE_TEACACHE) DIT_TRY(read_coefficients(&r, out));
+    if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_numbers(&r, &ratio_list, out->ratios, &out->ratio_count));
+    if (out->policy == DIT_CACHE_TEACACHE) DIT_TRY(read_numbers(&r, &coefficient_list, out->coefficients, &count));
     if (out->policy == DIT_CACHE_MASK) DIT_TRY(require(&r, out->mask[0], "mask"));
     if (out->policy == DIT_CACHE_INTERVAL) DIT_TRY(require(&r, out->interval > 0, "interval"));
     return DIT_OK;
@@ -318,6 +321,12 @@ static void put_forecast(dit_json_writer *w, const dit_cache *cache, cJSON *obje
     if (cache->forecast == DIT_FORECAST_LINE) dit_json_put_number(w, forecast, "weight", cache->weight);
 }
 
+static void put_numbers(dit_json_writer *w, cJSON *object, const char *key, const double *values, int count)
+{
+    cJSON *list = dit_json_put_array(w, object, key);
+    for (int i = 0; i < count; i++) dit_json_put_number(w, list, NULL, values[i]);
+}
+
 void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object)
 {
     const char *const *keys = keys_of(cache->policy);
@@ -334,14 +343,11 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     put_forced(w, cache, object);
     put_forecast(w, cache, object);
     if (cache->replay[0]) dit_json_put_string(w, object, "replay", cache->replay);
-    if (cache->policy == DIT_CACHE_TEACACHE) {
-        cJSON *list = dit_json_put_array(w, object, "coefficients");
-        for (int i = 0; i < DIT_CACHE_COEFFICIENTS; i++) dit_json_put_number(w, list, NULL, cache->coefficients[i]);
-    }
+    if (cache->policy == DIT_CACHE_TEACACHE)
+        put_numbers(w, object, "coefficients", cache->coefficients, DIT_CACHE_COEFFICIENTS);
     if (!cache->ratio_count) return;
     dit_json_put_number(w, object, "retention", cache->retention);
-    cJSON *ratios = dit_json_put_array(w, object, "ratios");
-    for (int i = 0; i < cache->ratio_count; i++) dit_json_put_number(w, ratios, NULL, cache->ratios[i]);
+    put_numbers(w, object, "ratios", cache->ratios, cache->ratio_count);
 }
 
 static int count_digits(const char *digits, char digit)

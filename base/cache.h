@@ -69,8 +69,8 @@ const char *dit_cache_about(dit_cache_policy policy);
 dit_cache_kind dit_cache_kind_of(dit_cache_policy policy);
 
 /* Reads {"policy": "fbcache", "threshold": 0.08, ...}; unknown keys, and keys that the policy does not read, are errors.
- * Defaults are those in use: fbcache first 1, threshold 0.08; dbcache first 8, warmup 8, threshold 0.08. `steps`: of the
- * run; 0: unknown, then strings and "force" may have any length. Errors: DIT_ERR_JSON_*. */
+ * Defaults are those in use: fbcache first 1, threshold 0.08; dbcache first 8, warmup 8, threshold 0.08; teacache
+ * threshold 0.25. `steps`: of the run; 0: unknown, then strings and "force" may have any length. Errors: DIT_ERR_JSON_*. */
 dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *pointer, int steps, dit_cache *out);
 /* Writes all that the policy reads, as dit_cache_read takes it; a mask as digits. */
 void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object);

@@ -91,7 +91,8 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
     bytes[3] += (2 + 2 * 2 * s.u * s.r * dit_parallel_degree(parallel, DIT_AXIS_CFG)) * sum;
 }
 
-/* Whole streams: this step's at two places, what is compared and with what, what was added and its differences. */
+/* The oracle keeps whole streams: this step's at two places, what is compared and with what, what was added and its
+ * differences. */
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache)
 {
     int64_t batch = facts->num_images * facts->guidance_branches, width = facts->heads * facts->head_dim;

@@ -19,6 +19,17 @@ void dit_stats_sort(double *values, int n)
     if (n > 0) qsort(values, (size_t)n, sizeof *values, compare_doubles);
 }
 
+static int compare_placed(const void *a, const void *b)
+{
+    const dit_placed *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+void dit_stats_sort_placed(dit_placed *values, int n)
+{
+    if (n > 0) qsort(values, (size_t)n, sizeof *values, compare_placed);
+}
+
 static double sorted_median(const double *sorted, int n)
 {
     if (n == 0) return 0;

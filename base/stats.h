@@ -24,6 +24,13 @@ typedef struct {
 dit_summary dit_stats_summarise(const double *values, int n);
 /* Puts n values, none of which is NaN, into ascending order. */
 void dit_stats_sort(double *values, int n);
+/* A value and the place that it comes from. */
+typedef struct {
+    double value;
+    int place;
+} dit_placed;
+/* Puts n of them, none of which is NaN, into ascending order of value. */
+void dit_stats_sort_placed(dit_placed *values, int n);
 /* Returns the median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */

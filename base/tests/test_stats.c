@@ -132,9 +132,25 @@ static void a_percentile_is_one_of_the_values(void **state)
     assert_true(values[0] == 5); /* not sorted in place */
 }
 
+static void sorted_values_keep_their_places(void **state)
+{
+    dit_placed values[] = {{3, 0}, {-1, 1}, {2, 2}};
+    double plain[] = {3, -1, 2};
+    (void)state;
+    dit_stats_sort_placed(values, 3);
+    dit_stats_sort(plain, 3);
+    static const int places[] = {1, 2, 0};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(values[i].place, places[i]);
+        assert_true(values[i].value == plain[i]);
+    }
+    dit_stats_sort_placed(NULL, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorted_values_keep_their_places),
         cmocka_unit_test(an_outlier_stands_far_above),
         cmocka_unit_test(a_percentile_is_one_of_the_values),
         cmocka_unit_test(ranks_and_coverage_are_the_binomial_ones),

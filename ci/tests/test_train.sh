@@ -54,6 +54,22 @@ ok "other options are refused" exits 1 train shapes_pixart halves --batch 4
 ok "and named" said "'batch': (2, 4)"
 ok "minutes must be positive" exits 1 train shapes_pixart none --minutes 0
 
+products() { # attention written out is PyTorch's; a training in bfloat16 learns, and is not one in float32
+    train shapes_pixart rounded "${tiny[@]}" --products bfloat16 && exits 1 train shapes_pixart rounded --products float32 &&
+        "$python" - "$work/whole/checkpoint.pt" "$work/rounded/checkpoint.pt" <<'PYTHON'
+import sys
+sys.path.insert(0, "ci/train")
+import denoiser, torch
+q, k, v = torch.randn(3, 2, 8, 16, 24)
+assert torch.allclose(denoiser.plain_attention(q, k, v), torch.nn.functional.scaled_dot_product_attention(q, k, v), atol=1e-5)
+exact, rounded = (torch.load(path, weights_only=True) for path in sys.argv[1:])
+assert any(not torch.equal(exact["model"][k], rounded["model"][k]) for k in exact["model"]), "the option changes nothing"
+gradients = [torch.cat([state["exp_avg"].flatten() for state in run["optimiser"]["state"].values()]) for run in (exact, rounded)]
+near = torch.nn.functional.cosine_similarity(*gradients, dim=0).item()
+assert near > 0.99, near
+PYTHON
+}
+ok "products in bfloat16 are near those in float32, and another training" products
 flow_times() { # a training samples at the times of FluxPipeline, as the engine does, and not at the scheduler's own
     "$python" - <<'PYTHON'
 import sys

@@ -175,7 +175,7 @@ def noisy_of(objective, clean, times, noise):
     return alpha * clean + sigma * noise, alpha, sigma
 
 
-# ---- arithmetic of a step ----
+# ---- arithmetic of a step --------------------------------------------------------------------------------------------
 def plain_attention(query, key, value, **others):
     """Attention as products and a softmax. Heads here are small: PyTorch's own, in bfloat16, takes half of a step."""
     if any(x is not None and x is not False and x != 0 for x in others.values()):

@@ -130,7 +130,8 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
     DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
     DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &out->captions));
     out->text_tokens = DIT_CAPTION_SLOTS;
-    if (dit_json_member(conditions, "split")) return read_split(doc, conditions, out);
+    if (dit_json_member(conditions, "split") || dit_json_member(conditions, "count"))
+        return read_split(doc, conditions, out);
     cJSON_ArrayForEach(item, out->captions)
     {
         snprintf(at, sizeof at, "/conditions/captions/%d", count);
@@ -145,19 +146,17 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
 
 dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count)
 {
+    const cJSON *item;
     dit_caption caption;
     *count = kase->split_count ? kase->split_count : cJSON_GetArraySize(kase->captions);
-    const char **pointers = malloc((size_t)*count * (sizeof *pointers + DIT_CAPTION_TEXT));
-    char *text = pointers ? (char *)(pointers + *count) : NULL;
-    *out = pointers;
-    if (!pointers) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
-    const cJSON *item = kase->captions ? kase->captions->child : NULL;
-    for (int64_t i = 0; i < *count; i++, text += DIT_CAPTION_TEXT) {
-        pointers[i] = kase->split_count ? text : item->valuestring;
-        if (item) item = item->next;
-        if (!kase->split_count) continue;
+    const char **next = *out = malloc((size_t)*count * (sizeof **out + DIT_CAPTION_TEXT));
+    if (!next) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
+    char *text = (char *)(next + *count);
+    cJSON_ArrayForEach(item, kase->captions) *next++ = item->valuestring;
+    for (int i = 0; i < kase->split_count; i++, text += DIT_CAPTION_TEXT) {
         dit_split_caption(kase->split, kase->num_frames > 1, (uint64_t)i, &caption);
         dit_caption_print(&caption, text);
+        *next++ = text;
     }
     return DIT_OK;
 }

@@ -62,8 +62,8 @@ int dit_case_stale_steps(const dit_case *kase);
 bool dit_case_is_approximate(const dit_case *kase);
 /* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);
-/* Makes the texts of a case's captions, listed or of a split: *out [*count] pointers, and the texts, in one block that the
- * caller frees. Errors: DIT_ERR_MEMORY. */
+/* Makes a list of a case's captions, those of its document or of its split: *out [*count] is one block with the texts of a
+ * split, which the caller frees; listed ones stay in the document. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count);
 /* Reads {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path is NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,

@@ -127,30 +127,19 @@ dit_status dit_bootstrap_paired(const dit_grouped *sample, const double *others,
 /* ---- percentiles ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    double value;
-    int group;
-} placed;
-
-typedef struct {
-    const placed *sorted; /* by value */
+    const dit_placed *sorted; /* places are groups */
     int count;
     double share;
 } ranked;
-
-static int compare_placed(const void *a, const void *b)
-{
-    const placed *x = a, *y = b;
-    return (x->value > y->value) - (x->value < y->value);
-}
 
 static double percentile_of(const void *context, const int *times, int groups)
 {
     const ranked *r = context;
     double all = 0, below = 0;
     (void)groups;
-    for (int i = 0; i < r->count; i++) all += times[r->sorted[i].group];
+    for (int i = 0; i < r->count; i++) all += times[r->sorted[i].place];
     for (int i = 0; i < r->count; i++) {
-        below += times[r->sorted[i].group];
+        below += times[r->sorted[i].place];
         if (below > 0 && below >= r->share * all - 1e-9) return r->sorted[i].value; /* 0.9 x 10 is a little above 9 */
     }
     return r->sorted[r->count - 1].value;
@@ -161,13 +150,13 @@ dit_status dit_bootstrap_percentile(const dit_grouped *sample, double share, dit
     *out = (dit_interval){0};
     DIT_TRY(check_extents(sample));
     int *count = calloc((size_t)sample->groups, sizeof *count);
-    placed *sorted = malloc((size_t)sample->count * sizeof *sorted);
+    dit_placed *sorted = malloc((size_t)sample->count * sizeof *sorted);
     dit_status st = count && sorted ? count_groups(sample, count)
                                     : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d values", sample->count);
     free(count);
     if (st == DIT_OK) {
-        for (int i = 0; i < sample->count; i++) sorted[i] = (placed){sample->values[i], sample->group[i]};
-        qsort(sorted, (size_t)sample->count, sizeof *sorted, compare_placed);
+        for (int i = 0; i < sample->count; i++) sorted[i] = (dit_placed){sample->values[i], sample->group[i]};
+        dit_stats_sort_placed(sorted, sample->count);
         const ranked r = {sorted, sample->count, share};
         st = dit_bootstrap(sample->groups, percentile_of, &r, out);
     }

@@ -264,13 +264,14 @@ static void put_frechet(dit_json_writer *w, cJSON *out, const char *key, dit_fea
     dit_json_put_number(w, object, "value", distance);
     dit_json_put_int(w, object, "pictures", a.count);
     st = dit_frechet_blocks(a, b, &blocks);
-    if (st == DIT_ERR_MEMORY) dit_json_put_status(w, st);
     if (st == DIT_OK) {
         cJSON *spread = dit_json_put_object(w, object, "blocks");
         dit_json_put_number(w, spread, "mean", blocks.mean);
         dit_json_put_number(w, spread, "deviation", blocks.deviation);
         dit_json_put_int(w, spread, "pictures", blocks.rows);
-    } else if (st != DIT_ERR_MEMORY) {
+    } else if (st == DIT_ERR_MEMORY) {
+        dit_json_put_status(w, st);
+    } else {
         dit_error_clear();
     }
 }

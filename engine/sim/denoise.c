@@ -81,12 +81,12 @@ static void add_serial(const report *r, int world_size)
     }
 }
 
-/* Makes the closed form of every rank, in the simulation's element. */
+/* Makes the closed form of every rank, in the simulation's element. What a cache decides is foreseen by then. */
 static dit_status predict(const dit_sim *sim, const dit_pipeline *whole, int world_size, dit_volume_table **out)
 {
     *out = calloc((size_t)world_size, sizeof **out);
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
-    dit_cache_use use = dit_cache_planned_use(&whole->kase.cache, whole->kase.steps);
+    dit_cache_use use = dit_cache_own_use(whole->sampler.cache);
     for (int rank = 0; rank < world_size; rank++) {
         dit_volume_predict_cached(&whole->rt.parallel, &whole->rt.facts, &use, rank, &(*out)[rank]);
         dit_volume_resize(&(*out)[rank], dit_sim_element_bytes(sim));

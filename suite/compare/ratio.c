@@ -1,5 +1,6 @@
 #include "suite/compare/ratio.h"
 
+#include "base/stats.h"
 #include "suite/compare/distribution.h"
 
 #include <math.h>
@@ -92,26 +93,15 @@ suite_evidence suite_ratio_evidence(const suite_ratio *r, double margin)
     };
 }
 
-typedef struct {
-    double probability;
-    int place;
-} ranked;
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    return (x->probability > y->probability) - (x->probability < y->probability);
-}
-
 dit_status suite_holm_adjust(double *probabilities, int count)
 {
-    ranked *order = count ? malloc((size_t)count * sizeof *order) : NULL;
+    dit_placed *order = count ? malloc((size_t)count * sizeof *order) : NULL;
     if (!order) return count ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d probabilities", count) : DIT_OK;
-    for (int i = 0; i < count; i++) order[i] = (ranked){probabilities[i], i};
-    qsort(order, (size_t)count, sizeof *order, compare_ranked);
+    for (int i = 0; i < count; i++) order[i] = (dit_placed){probabilities[i], i};
+    dit_stats_sort_placed(order, count);
     double least = 0; /* what the one before became: the order stays */
     for (int i = 0; i < count; i++) {
-        least = fmax(least, fmin(1, order[i].probability * (count - i)));
+        least = fmax(least, fmin(1, order[i].value * (count - i)));
         probabilities[order[i].place] = least;
     }
     free(order);

@@ -296,7 +296,8 @@ static void write_settings(const suite_cell *cell, char out[256])
                  parallel->warmup_steps);
 }
 
-/* "u2 fbcache(0.08)" with a cache, whose oracle has no mesh. "oracle pp M4 W1": the number of stages changes nothing. "oracle pp r2 M4 W1", "oracle patch4 distrifusion W1". */
+/* Writes "u2 fbcache(0.08)" with a cache, whose oracle has no mesh; of a pipeline's oracle "oracle pp M4 W1", "oracle pp r2
+ * M4 W1", because the number of stages changes nothing; "oracle patch4 distrifusion W1". */
 static void write_mesh(const suite_cell *cell, char *out, size_t size)
 {
     const int *degree = cell->emulated.degree;
