@@ -206,7 +206,8 @@ class Training:
         self.args, self.name, self.model, self.clip = args, name, model, clip
         self.objective = OBJECTIVES[args.objective]()
         facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "warm_up", "seed",
-                                                  "products", "compile")}
+                                                  "products", "compile",
+                                                  "cooldown")}
         self.step_model = torch.compile(model) if args.compile else model
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 
@@ -375,6 +376,7 @@ def card(training, log):
     read = [line for line in lines if "pictures" in line]
     args, last = training.args, lines[-1]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "diffusers", "numpy"))
+    cooled = ", falling along a line from step {} for {} steps".format(*args.cooldown) if args.cooldown else ""
     shares = "\n".join(f"| {name} | {share:.3f} |" for name, share in (read[-1]["pictures"] if read else {}).items())
     return f"""# {training.name}
 
@@ -382,7 +384,7 @@ A small {type(training.model.transformer).__name__} that draws captions of shape
 nobody's pictures, captions or weights went into it. The values here are the moving average of training, in float16.
 
 Made by `ci/train/{training.name.replace("-", "_")}.py`: {training.run.step} steps of {args.batch}, {training.run.seconds / 60:.0f} minutes, objective {args.objective},
-optimiser {args.optimiser}, highest rate {args.rate}, seed {args.seed}; {versions}. `log.jsonl` has the losses.
+optimiser {args.optimiser}, highest rate {args.rate}{cooled}, seed {args.seed}; {versions}. `log.jsonl` has the losses.
 
 Losses of the noise at eight levels, from little noise to much, at the end: {", ".join(f"{x:.4f}" for x in last.get("validation", []))}.
 

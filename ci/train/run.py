@@ -14,6 +14,14 @@ import torch
 CHECKPOINT, CHECKPOINT_SECONDS = "checkpoint.pt", 600
 
 
+def cooldown(text):
+    """Reads "6600:3400"."""
+    first, _, count = text.partition(":")
+    if not (first.isdecimal() and count.isdecimal() and int(count) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not STEP:COUNT")
+    return [int(first), int(count)]
+
+
 def options(name, minutes, batch, rate, steps):
     """The options that all scripts have."""
     parser = argparse.ArgumentParser(description=f"Trains {name} on shapes, or goes on with it.")
@@ -24,6 +32,8 @@ def options(name, minutes, batch, rate, steps):
     parser.add_argument("--batch", type=int, default=batch)
     parser.add_argument("--rate", type=float, default=rate, help="the highest learning rate; default %(default)g")
     parser.add_argument("--warm-up", type=int, default=200, help="steps until the highest rate; default %(default)d")
+    parser.add_argument("--cooldown", type=cooldown, metavar="STEP:COUNT",
+                        help="from this step the learning rate falls along a line, and training stops after so many steps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     return parser
@@ -43,6 +53,19 @@ def start(parser):
     torch.manual_seed(args.seed)
     args.folder.mkdir(parents=True, exist_ok=True)
     return args
+
+
+def last_step(args):
+    return sum(args.cooldown) if args.cooldown else args.steps
+
+
+def rate_of(step, args, end=2e-5):
+    """What rate_at says, up to the cooldown; from there a line down to `end`."""
+    first, count = args.cooldown or (step, 1)
+    if step <= first:
+        return rate_at(step, args.rate, args.steps, args.warm_up, end)
+    begin = rate_at(first, args.rate, args.steps, args.warm_up, end)
+    return begin + (end - begin) * (step - first) / count
 
 
 def rate_at(step, peak, steps, warm_up, end=2e-5):
@@ -95,6 +118,8 @@ class Run:
     def _load(self):
         kept = torch.load(self.path, weights_only=True)
         different = {k: (kept["facts"][k], v) for k, v in self.facts.items() if kept["facts"].get(k, v) != v}
+        if "cooldown" in different and not kept["facts"]["cooldown"] and kept["step"] <= self.args.cooldown[0]:
+            del different["cooldown"]  # it begins later: up to here both trainings are one
         if different:
             raise SystemExit(f"{self.path} is of another run: (there, now) {different}; name another folder")
         self.model.load_state_dict(kept["model"])
@@ -121,9 +146,10 @@ class Run:
     def train(self, loss_of, every, look):
         """loss_of(step) gives a step's loss; look(run) tells what the log shall have, every so many steps and at the end."""
         end, saved, total, count = self.seconds + 60 * self.args.minutes, self.seconds, 0.0, 0
-        while self.step < self.args.steps and self.seconds < end and not self.stopped:
+        last = last_step(self.args)
+        while self.step < last and self.seconds < end and not self.stopped:
             began = time.monotonic()
-            rate = rate_at(self.step, self.args.rate, self.args.steps, self.args.warm_up)
+            rate = rate_of(self.step, self.args)
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
             loss = loss_of(self.step)
@@ -136,11 +162,11 @@ class Run:
             self.average.take(self.model)
             self.step, total, count = self.step + 1, total + loss.item(), count + 1
             self.seconds += time.monotonic() - began
-            if self.step % every == 0 or self.step == self.args.steps:
+            if self.step % every == 0 or self.step == last:
                 self.log(loss=round(total / count, 6), rate=rate, **look(self))
                 total, count = 0.0, 0
             if self.seconds - saved >= CHECKPOINT_SECONDS:
                 self.save()
                 saved = self.seconds
         self.save()
-        print(f"stopped at step {self.step} of {self.args.steps}, after {self.seconds / 60:.1f} minutes", flush=True)
+        print(f"stopped at step {self.step} of {last}, after {self.seconds / 60:.1f} minutes", flush=True)
