@@ -1,5 +1,7 @@
 #include "base/safetensors.h"
 
+#include "base/buffer.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/safetensors_impl.h"
 
@@ -317,4 +319,21 @@ dit_status dit_safetensors_require(const dit_safetensors *file, const char *name
     print_shape(out->rank, out->shape, found, sizeof found);
     print_shape(rank, shape, wanted, sizeof wanted);
     return DIT_FAIL(DIT_ERR_SHAPE, "%s: tensor \"%s\" has shape %s, expected %s", file->path, name, found, wanted);
+}
+
+dit_status dit_safetensors_digest(const dit_safetensors *file, char out[48])
+{
+    dit_buffer list = {0};
+    char hash[DIT_HASH_HEX];
+    for (int i = 0; i < dit_safetensors_count(file); i++) {
+        dit_tensor_view view;
+        dit_safetensors_at(file, i, &view);
+        dit_hash(view.data, (size_t)view.bytes, hash);
+        dit_buffer_printf(&list, "%s %s %s\n", view.name, dit_stored_dtype_name(view.dtype), hash);
+    }
+    dit_hash(list.used ? list.data : "", list.used, hash);
+    snprintf(out, 48, "xxh3:%s", hash);
+    dit_status st = list.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a digest") : DIT_OK;
+    dit_buffer_release(&list);
+    return st;
 }

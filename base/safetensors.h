@@ -63,6 +63,9 @@ int dit_safetensors_count(const dit_safetensors *file);
 void dit_safetensors_at(const dit_safetensors *file, int index, dit_tensor_view *out); /* in order of name */
 /* False when there is no tensor of that name. */
 bool dit_safetensors_find(const dit_safetensors *file, const char *name, dit_tensor_view *out);
+/* Writes "xxh3:..." of all tensors: their names, types and bytes, in order of name; shapes and the file's layout do not
+ * count. Errors: DIT_ERR_MEMORY. */
+dit_status dit_safetensors_digest(const dit_safetensors *file, char out[48]);
 /* Finds a tensor of that shape. A negative extent in `shape` accepts any. Errors, which name the file:
  * DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE. */
 dit_status dit_safetensors_require(const dit_safetensors *file, const char *name, int rank, const int64_t *shape,

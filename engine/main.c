@@ -1,6 +1,6 @@
 /* ditbench-engine: one process per rank; runs one case and writes its records.
  *
- *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]
+ *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--no-pictures]
  *   ditbench-engine --devices BACKEND
  *   ditbench-engine --isas
  */
@@ -50,7 +50,7 @@ static void check_leaks(void) {}
 
 static void print_help(void)
 {
-    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]\n"
+    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--no-pictures]\n"
            "       ditbench-engine --devices BACKEND\n"
            "       ditbench-engine --isas\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
@@ -59,6 +59,7 @@ static void print_help(void)
            "  --out DIR          existing or new folder for the records\n"
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
            "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
+           "  --no-pictures      leave out the pictures of a case's captions: another process made them\n"
            "  --devices BACKEND  print the devices of this machine (cuda, host) as JSON, or why there are none\n"
            "  --isas             list the instruction sets that operators are compiled for, best first: here, or\n"
            "                     missing; DITBENCH_ISA=NAME forbids those before NAME\n"
@@ -99,6 +100,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
                                             {"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
                                             {"oracle", required_argument, NULL, 'O'},
+                                            {"no-pictures", no_argument, NULL, 'p'},
                                             {"devices", required_argument, NULL, 'd'},
                                             {"isas", no_argument, NULL, 'i'},
                                             {"version", no_argument, NULL, 'V'},
@@ -112,6 +114,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'o': args->out_folder = optarg; break;
         case 'r': args->reference = optarg; break;
         case 'O': args->oracle = optarg; break;
+        case 'p': args->no_pictures = true; break;
         case 'd': *done = true; return print_devices(optarg);
         case 'i':
             *done = true;

@@ -26,23 +26,19 @@ static const scale_step scale_hour[] = {{0, {1, "/h"}}};
 static const scale_step scale_joules[] = {{1e6, {1e-6, "MJ"}}, {1e3, {1e-3, "kJ"}}, {0, {1, "J"}}};
 static const scale_step scale_watts[] = {{1e3, {1e-3, "kW"}}, {0, {1, "W"}}};
 static const scale_step scale_decibel[] = {{0, {1, "dB"}}};
+static const scale_step scale_share[] = {{0, {100, "%"}}};
 static const scale_step scale_factor[] = {{0, {1, "×"}}};
 
 static const struct {
     const char *name;
     const scale_step *steps; /* the last one starts at 0 */
 } units[REPORT_UNIT_COUNT_] = {
-    [REPORT_UNIT_SECONDS] = {"s", scale_seconds},
-    [REPORT_UNIT_BYTES] = {"bytes", scale_bytes},
-    [REPORT_UNIT_COUNT] = {"count", scale_count},
-    [REPORT_UNIT_FLOP] = {"flop", scale_flop},
-    [REPORT_UNIT_GFLOP_PER_S] = {"GFLOP/s", scale_rate},
-    [REPORT_UNIT_PER_HOUR] = {"1/h", scale_hour},
-    [REPORT_UNIT_FACTOR] = {"factor", scale_factor},
-    [REPORT_UNIT_RELATIVE] = {"relative", scale_count},
-    [REPORT_UNIT_DECIBEL] = {"dB", scale_decibel},
-    [REPORT_UNIT_JOULES] = {"J", scale_joules},
-    [REPORT_UNIT_WATTS] = {"W", scale_watts},
+    [REPORT_UNIT_SECONDS] = {"s", scale_seconds},        [REPORT_UNIT_BYTES] = {"bytes", scale_bytes},
+    [REPORT_UNIT_COUNT] = {"count", scale_count},        [REPORT_UNIT_FLOP] = {"flop", scale_flop},
+    [REPORT_UNIT_GFLOP_PER_S] = {"GFLOP/s", scale_rate}, [REPORT_UNIT_PER_HOUR] = {"1/h", scale_hour},
+    [REPORT_UNIT_FACTOR] = {"factor", scale_factor},     [REPORT_UNIT_RELATIVE] = {"relative", scale_count},
+    [REPORT_UNIT_SHARE] = {"share", scale_share},        [REPORT_UNIT_DECIBEL] = {"dB", scale_decibel},
+    [REPORT_UNIT_JOULES] = {"J", scale_joules},          [REPORT_UNIT_WATTS] = {"W", scale_watts},
 };
 
 const char *report_unit_name(report_unit unit)

@@ -16,6 +16,7 @@ typedef enum {
     REPORT_UNIT_PER_HOUR,
     REPORT_UNIT_FACTOR,   /* 1.87x                  */
     REPORT_UNIT_RELATIVE, /* small and dimensionless */
+    REPORT_UNIT_SHARE,    /* of a whole, shown in percent */
     REPORT_UNIT_DECIBEL,
     REPORT_UNIT_JOULES,
     REPORT_UNIT_WATTS,

@@ -135,3 +135,13 @@ const char *suite_workloads_folder(void)
                    "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
     return NULL;
 }
+
+void suite_workloads_announce(void)
+{
+    char *folder = NULL;
+    const char *found = suite_workloads_folder();
+    if (found) folder = realpath(found, NULL);
+    if (folder) setenv("DITBENCH_WORKLOADS", folder, 1);
+    free(folder);
+    if (!found) dit_error_clear();
+}

@@ -20,6 +20,9 @@ dit_status suite_path_remove(const char *path);
  * with out "" and no error, when no folder has it. */
 bool suite_path_program(const char *name, char out[SUITE_PATH]);
 
+/* Names the folder below, absolute, in $DITBENCH_WORKLOADS of this process and of those it starts: engines look for
+ * shipped weights there. Does nothing where there is no such folder. */
+void suite_workloads_announce(void);
 /* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
  * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
 const char *suite_workloads_folder(void);

@@ -32,6 +32,15 @@ dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const
     return DIT_OK;
 }
 
+/* Reads {"kind": "shipped", "name": "shapes-pixart", "digest": "xxh3:..."}: a case names no folder of this machine. */
+static dit_status read_shipped(const dit_json *doc, const cJSON *weights, dit_case *out)
+{
+    static const char *const keys[] = {"kind", "name", "digest", NULL};
+    DIT_TRY(dit_json_only_keys(doc, weights, "/model/weights", keys));
+    DIT_TRY(dit_json_require_string(doc, weights, "/model/weights", "name", &out->shipped));
+    return dit_json_require_string(doc, weights, "/model/weights", "digest", &out->shipped_digest);
+}
+
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"name",       "config",  "latent",      "text", "guidance",
@@ -46,6 +55,7 @@ static dit_status read_model(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_optional_int(doc, model, "/model", "vae_spatial", 1, 64, &out->vae_spatial));
     out->has_facts = text && latent;
     DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
+    if (strcmp(dit_json_text_or(weights, "kind", ""), "shipped") == 0) return read_shipped(doc, weights, out);
     return dit_case_read_weights(doc, weights, "/model/weights", &out->weights_path, &out->weights_seed);
 }
 
@@ -127,7 +137,11 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
     const cJSON *item;
     int count = 0;
     char at[64];
-    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
+    DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", "shipped", &out->text_shipped));
+    if (!out->text_shipped)
+        DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->text_table));
+    else if (dit_json_member(conditions, "path"))
+        return dit_json_fail(doc, "/conditions", DIT_ERR_JSON_VALUE, "captions are looked up in one folder, not two");
     DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "captions", &out->captions));
     out->text_tokens = DIT_CAPTION_SLOTS;
     if (dit_json_member(conditions, "split") || dit_json_member(conditions, "count"))
@@ -144,11 +158,16 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
     return dit_json_fail(doc, "/conditions/captions", DIT_ERR_JSON_MISSING, "at least one caption is expected");
 }
 
+int64_t dit_case_caption_count(const dit_case *kase)
+{
+    return kase->split_count ? kase->split_count : cJSON_GetArraySize(kase->captions);
+}
+
 dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count)
 {
     const cJSON *item;
     dit_caption caption;
-    *count = kase->split_count ? kase->split_count : cJSON_GetArraySize(kase->captions);
+    *count = dit_case_caption_count(kase);
     const char **next = *out = malloc((size_t)*count * (sizeof **out + DIT_CAPTION_TEXT));
     if (!next) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
     char *text = (char *)(next + *count);
@@ -163,7 +182,7 @@ dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *c
 
 static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"kind", "path", "captions", "split", "count", NULL};
+    static const char *const keys[] = {"kind", "path", "shipped", "captions", "split", "count", NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));

@@ -18,8 +18,11 @@ typedef struct {
     const cJSON *model_config, *scheduler, *vae; /* vae: NULL, or {"config", "weights", "tiling"}              */
     const char *weights_path;                    /* NULL: seeded with weights_seed                             */
     uint64_t weights_seed;
+    const char *shipped;         /* name of shipped weights (engine/files/shipped.h), instead of a path; or NULL */
+    const char *shipped_digest;  /* that they must have (dit_safetensors_digest)              */
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
     const char *text_table;      /* folder that captions are looked up in, instead of the file; or NULL      */
+    const char *text_shipped;    /* name of shipped weights that have the table, instead of the folder; or NULL */
     const cJSON *captions;       /* list of texts, each of which is a caption of the grammar; or NULL         */
     dit_split split;             /* without a list: the captions are the first ones of this split            */
     int split_count;
@@ -62,6 +65,8 @@ int dit_case_stale_steps(const dit_case *kase);
 bool dit_case_is_approximate(const dit_case *kase);
 /* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);
+/* Returns how many captions a case has; 0: its conditions are others. */
+int64_t dit_case_caption_count(const dit_case *kase);
 /* Makes a list of a case's captions, those of its document or of its split: *out [*count] is one block with the texts of a
  * split, which the caller frees; listed ones stay in the document. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count);

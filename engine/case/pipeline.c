@@ -1,5 +1,6 @@
 #include "engine/case/pipeline.h"
 
+#include "engine/files/shipped.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
 
@@ -31,7 +32,13 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
 static dit_status open_conditions(dit_pipeline *p)
 {
     dit_tensor_view view;
-    if (p->kase.text_table) return dit_text_table_open(p->kase.text_table, &p->text_table);
+    char folder[DIT_SHIPPED_PATH];
+    if (dit_case_caption_count(&p->kase) > 0) {
+        if (p->counting || p->guest) return DIT_OK;
+        if (!p->kase.text_shipped) return dit_text_table_open(p->kase.text_table, &p->text_table);
+        DIT_TRY(dit_shipped_folder(p->kase.text_shipped, folder));
+        return dit_text_table_open(folder, &p->text_table);
+    }
     if (!p->kase.conditions_path) return DIT_OK;
     DIT_TRY(dit_safetensors_open(p->kase.conditions_path, &p->conditions_file));
     if (p->kase.text_tokens == 0 && dit_safetensors_find(p->conditions_file, "prompt_embeds", &view) && view.rank == 3)
@@ -82,11 +89,26 @@ static dit_status settle_facts(dit_pipeline *p)
     return DIT_OK;
 }
 
+/* Opens the shipped weights, which must be those that the case was written for. */
+static dit_status open_shipped(dit_pipeline *p)
+{
+    char folder[DIT_SHIPPED_PATH], digest[48];
+    if (p->counting || p->guest) return DIT_OK;
+    DIT_TRY(dit_shipped_folder(p->kase.shipped, folder));
+    DIT_TRY(dit_safetensors_open(folder, &p->weights_file));
+    DIT_TRY(dit_safetensors_digest(p->weights_file, digest));
+    if (strcmp(digest, p->kase.shipped_digest) == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_MISMATCH, "the weights in %s are %s, but the case is about %s", folder,
+                                   digest, p->kase.shipped_digest),
+                          "the model's file has the digest of the weights that it was written for");
+}
+
 static dit_status create_model(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     int64_t began = dit_clock_ns();
     if (kase->weights_path) DIT_TRY(dit_safetensors_open(kase->weights_path, &p->weights_file));
+    if (kase->shipped) DIT_TRY(open_shipped(p));
     p->weights = (dit_weights){.file = p->weights_file, .seed = kase->weights_seed};
     DIT_TRY(dit_model_create(&(dit_model_params){.rt = &p->rt,
                                                  .config = {kase->doc, kase->model_config, "/model/config"},
@@ -100,21 +122,43 @@ static dit_status create_model(dit_pipeline *p)
     return DIT_OK;
 }
 
+/* Splits the captions into batches, one caption for each image. One caption is that of all images. */
+static dit_status count_batches(dit_pipeline *p)
+{
+    int64_t captions = dit_case_caption_count(&p->kase), images = p->kase.facts.num_images;
+    p->batches = captions > images ? captions / images : 1;
+    if (captions <= 1 || captions % images == 0) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images", (long long)captions, (long long)images),
+        "give one caption, or one for each image, or whole batches of them");
+}
+
+/* How many captions a batch has. */
+static int64_t captions_of_batch(const dit_pipeline *p)
+{
+    return p->caption_count < p->kase.facts.num_images ? p->caption_count : p->kase.facts.num_images;
+}
+
 static dit_status look_up_captions(dit_pipeline *p)
 {
-    int64_t count;
-    const char **captions;
-    DIT_TRY(dit_case_captions(&p->kase, &captions, &count));
-    dit_status st = dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, captions, count,
-                                          &p->kase.run, &p->condition);
-    free(captions);
-    return st;
+    DIT_TRY(dit_case_captions(&p->kase, &p->captions, &p->caption_count));
+    return dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, p->captions,
+                                 captions_of_batch(p), &p->kase.run, &p->condition);
+}
+
+dit_status dit_pipeline_take_batch(dit_pipeline *p, int64_t batch)
+{
+    int64_t first = batch * p->kase.facts.num_images;
+    p->sampler.first_image = first;
+    if (!p->text_table || p->batches == 1) return DIT_OK;
+    return dit_condition_tell(&p->rt, &p->partition, p->model->needs, p->text_table, p->captions + first,
+                              captions_of_batch(p), &p->condition);
 }
 
 static dit_status make_conditions(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
-    if (p->text_table) return look_up_captions(p);
+    if (dit_case_caption_count(kase) > 0) return look_up_captions(p);
     if (!p->conditions_file)
         return dit_condition_seed(&p->rt, &p->partition, p->model->needs, kase->seed, &kase->run, &p->condition);
     return dit_condition_read(&p->rt, &p->partition, p->model->needs, p->conditions_file, DIT_CONDITION_PIPELINE,
@@ -143,6 +187,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     if (p->guest) p->kase.parallel.habits = p->guest->habits;
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
+    DIT_TRY(count_batches(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     DIT_TRY(dit_case_check_caches(&p->kase));
     if (p->guest) DIT_TRY(dit_cache_check_known(&kase->cache));
@@ -171,6 +216,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .partition = p->partition,
                                .guidance_scale = (float)kase->run.guidance_scale,
                                .seed = kase->seed,
+                               .all_images = p->batches * kase->facts.num_images,
                                .emulates = emulates,
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
                                .emulated_groups = kase->emulated_groups,
@@ -210,6 +256,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     dit_safetensors_close(pipeline->weights_file);
     dit_safetensors_close(pipeline->conditions_file);
     dit_text_table_close(pipeline->text_table);
+    free(pipeline->captions);
 }
 
 /* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */

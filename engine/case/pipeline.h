@@ -18,7 +18,10 @@ typedef struct {
     dit_partition partition;
     const dit_model_ops *ops;
     dit_safetensors *weights_file, *conditions_file;
-    dit_text_table *text_table; /* NULL: conditions are no captions */
+    dit_text_table *text_table; /* NULL: conditions are no captions, or nothing is computed       */
+    const char **captions;      /* [caption_count] of all batches, in one block                   */
+    int64_t caption_count;      /* 0: conditions are no captions                                  */
+    int64_t batches;            /* of num_images captions each; 1 where there are no more captions */
     dit_weights weights;
     dit_model *model;
     dit_sampler sampler; /* `full` holds the latents after a run */
@@ -39,6 +42,9 @@ dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
+/* Makes the next runs those of another batch, from 0: its captions, and the noise of its images, which is that of one run
+ * of all images. Errors: those of captions. */
+dit_status dit_pipeline_take_batch(dit_pipeline *pipeline, int64_t batch);
 /* Runs one batch of images: initial noise (or the file's latents), all steps, and the latents of all ranks gathered in
  * sampler.full. *elapsed_ns runs from a barrier to the gathered latents; step_ns [steps] or NULL. Collective. */
 dit_status dit_pipeline_run(dit_pipeline *pipeline, int64_t *step_ns, int64_t *elapsed_ns);

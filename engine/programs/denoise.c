@@ -7,6 +7,7 @@
 #include "engine/programs/program.h"
 #include "engine/results/cache_record.h"
 #include "engine/results/measure.h"
+#include "engine/results/pictures.h"
 #include "engine/results/reference.h"
 #include "engine/results/timeline.h"
 #include "engine/sampling/executor.h"
@@ -17,7 +18,8 @@
 typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
-    cJSON *more; /* members for the record: "trace", if the case asks for one */
+    dit_pictures pictures; /* of the case's captions; none without                        */
+    cJSON *more;           /* members for the record: "trace" and "quality", if the case asks for them */
 } denoise;
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
@@ -26,14 +28,15 @@ static dit_status write_latents(const denoise *d, const char *folder)
 {
     const dit_facts *facts = &d->pipeline.rt.facts;
     char path[4096];
-    dit_tensor_out tensor = {.name = "latents_final",
-                             .rank = 3,
-                             .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
-                             .data = d->pipeline.sampler.full};
+    dit_tensor_out tensors[2] = {{.name = "latents_final",
+                                  .rank = 3,
+                                  .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
+                                  .data = d->pipeline.sampler.full}};
+    dit_pictures_tensor(&d->pictures, &tensors[1]);
     snprintf(path, sizeof path, "%s/latents.safetensors", folder);
     if (d->measured.head.rank != 0) return DIT_OK;
-    if (d->pipeline.sampler.emulates_cache) return dit_cache_record_write(path, &tensor, &d->pipeline.sampler);
-    return dit_safetensors_write(path, &tensor, 1);
+    if (d->pipeline.sampler.emulates_cache) return dit_cache_record_write(path, tensors, &d->pipeline.sampler);
+    return dit_safetensors_write(path, tensors, d->pictures.pixels ? 2 : 1);
 }
 
 static const char *why_no_verdict(const denoise *d, const dit_validation *validation)
@@ -94,6 +97,16 @@ static dit_status judge(const dit_validation *v)
                     v->approximate ? v->oracle_rel_l2 : v->rel_l2, v->tolerance);
 }
 
+/* Rank 0 judges the pictures, which lie beside its latents. */
+static dit_status judge_pictures(const denoise *d, const dit_program_args *args)
+{
+    char path[4096];
+    if (!d->pictures.pixels) return DIT_OK;
+    if (snprintf(path, sizeof path, "%s/latents.safetensors", args->out_folder) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of the latents is too long");
+    return dit_pictures_judge(&d->pictures, &d->pipeline, path, args->reference, d->more);
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static dit_status run_traced(void *pipeline, int64_t *latency_ns)
@@ -105,8 +118,6 @@ static dit_status run_traced(void *pipeline, int64_t *latency_ns)
 static dit_status trace(denoise *d, const dit_program_args *args)
 {
     if (!d->pipeline.kase.trace) return DIT_OK;
-    d->more = cJSON_CreateObject();
-    if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     return dit_timeline_take(&(dit_timeline_params){.rt = &d->pipeline.rt,
                                                     .case_id = d->pipeline.kase.case_id,
                                                     .out_folder = args->out_folder,
@@ -122,10 +133,14 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     if (d->pipeline.rt.parallel.rows_degree > 1)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: denoise decodes nothing",
                         d->pipeline.rt.parallel.rows_degree);
+    d->more = cJSON_CreateObject();
+    if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    if (!args->no_pictures) DIT_TRY(dit_pictures_make(&d->pipeline, &d->pictures));
     DIT_TRY(dit_measurement_init(&d->pipeline, &d->measured));
     DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));
     DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));
+    DIT_TRY(judge_pictures(d, args));
     DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
                                                   .kase = &d->pipeline.kase,
                                                   .rt = &d->pipeline.rt,
@@ -143,6 +158,7 @@ static dit_status denoise_run(const dit_program_args *args, bool *skipped)
     denoise d = {0};
     (void)skipped;
     dit_status st = denoise_all(&d, args);
+    dit_pictures_release(&d.pictures);
     dit_pipeline_release(&d.pipeline);
     dit_measurement_release(&d.measured);
     cJSON_Delete(d.more);

@@ -138,6 +138,10 @@ static dit_status prepare(generation *g)
     DIT_TRY(read_vae(g));
     DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
     dit_runtime *rt = &g->pipeline.rt;
+    if (g->pipeline.batches > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
+                                       (long long)g->pipeline.caption_count, (long long)rt->facts.num_images),
+                              "give one caption, or one for each image");
     g->shared = rt->parallel.rows_degree > 1;
     if (dit_comm_rank(dit_comm_world()) != 0 && !g->shared) g->decodes = false;
     if (!g->decodes) return DIT_OK;
@@ -276,24 +280,6 @@ static dit_status describe_decode(generation *g)
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-/* Computes the XXH3 of the list of tensors: name, type and the XXH3 of their bytes, sorted by name. */
-static dit_status digest_of(const dit_safetensors *file, char out[48])
-{
-    dit_buffer list = {0};
-    char hash[DIT_HASH_HEX];
-    for (int i = 0; i < dit_safetensors_count(file); i++) {
-        dit_tensor_view view;
-        dit_safetensors_at(file, i, &view);
-        dit_hash(view.data, (size_t)view.bytes, hash);
-        dit_buffer_printf(&list, "%s %s %s\n", view.name, dit_stored_dtype_name(view.dtype), hash);
-    }
-    dit_hash(list.used ? list.data : "", list.used, hash);
-    snprintf(out, 48, "xxh3:%s", hash);
-    dit_status st = list.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a digest") : DIT_OK;
-    dit_buffer_release(&list);
-    return st;
-}
-
 /* Adds {"kind": "seeded", "seed"} or {"kind": "safetensors", "path", "digest"}. */
 static dit_status add_origin(cJSON *parent, const char *key, const dit_safetensors *file, const char *path,
                              uint64_t seed)
@@ -306,7 +292,7 @@ static dit_status add_origin(cJSON *parent, const char *key, const dit_safetenso
         dit_json_put_int(&w, origin, "seed", (int64_t)seed);
         return w.status;
     }
-    DIT_TRY(digest_of(file, digest));
+    DIT_TRY(dit_safetensors_digest(file, digest));
     dit_json_put_string(&w, origin, "path", path);
     dit_json_put_string(&w, origin, "digest", digest);
     return w.status;

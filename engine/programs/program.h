@@ -10,6 +10,7 @@ typedef struct {
     const char *case_path;
     const char *out_folder; /* exists                                          */
     const char *reference;  /* latents.safetensors of the one-rank case or NULL */
+    bool no_pictures;       /* of a case that asks for them: another process made them */
     const char *oracle;     /* latents.safetensors of the one-rank case that emulates this one, or NULL */
 } dit_program_args;
 

@@ -89,7 +89,8 @@ static dit_status judge(judgement *j, cJSON *out)
         cJSON *set = dit_json_put_object(&w, list, NULL);
         dit_json_put_string(&w, set, "path", j->paths[i]);
         dit_json_put_status(&w, dit_judged_set_describe(&j->sets[i], set));
-        dit_json_put_status(&w, dit_judged_set_compare(&j->sets[i], &j->right, set));
+        dit_json_put_status(&w, dit_judged_set_pairs(&j->sets[i], &j->right, set));
+        dit_json_put_status(&w, dit_judged_set_whole(&j->sets[i], &j->right, set));
         if (i == 0 || w.status != DIT_OK) continue;
         cJSON *difference = dit_json_put_object(&w, set, "less_first");
         dit_json_put_status(&w, dit_judged_set_difference(&j->sets[i], &j->sets[0], difference));

@@ -303,6 +303,10 @@ static dit_status check_prompts(const dit_judged_set *a, const dit_judged_set *b
 static void put_diversity(dit_json_writer *w, cJSON *out, const dit_judged_set *set, const dit_judged_set *reference)
 {
     dit_interval ratio = {0};
+    if (set->pictures.count == set->pictures.prompts) {
+        put_reason(w, out, "diversity", "each prompt has one picture; variety is among several of a prompt");
+        return;
+    }
     dit_status st = check_prompts(set, reference);
     if (st == DIT_OK)
         st = dit_diversity(rows_of(set), set->prompt, rows_of(reference), reference->prompt, set->pictures.prompts,
@@ -360,11 +364,17 @@ static void put_change(dit_json_writer *w, cJSON *out, const dit_judged_set *set
     free(below);
 }
 
-dit_status dit_judged_set_compare(dit_judged_set *set, const dit_judged_set *reference, cJSON *out)
+dit_status dit_judged_set_pairs(dit_judged_set *set, const dit_judged_set *reference, cJSON *out)
 {
     dit_json_writer w = {0};
     dit_json_put_status(&w, put_pairs(&w, out, "psnr_db", set, reference, dit_psnr, &set->psnr));
     dit_json_put_status(&w, put_pairs(&w, out, "ssim", set, reference, dit_ssim, &set->ssim));
+    return w.status;
+}
+
+dit_status dit_judged_set_whole(const dit_judged_set *set, const dit_judged_set *reference, cJSON *out)
+{
+    dit_json_writer w = {0};
     put_in_features(&w, out, set, reference);
     put_change(&w, out, set, reference);
     return w.status;

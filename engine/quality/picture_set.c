@@ -433,6 +433,17 @@ static dit_status fill_set(const picture_list *list, bool prompt_each, const cha
     return DIT_OK;
 }
 
+void dit_picture_set_tell(dit_picture_set *set, const char *const *captions, int64_t count)
+{
+    for (int i = 0; i < set->count; i++) {
+        dit_picture_label *label = &set->labels[i];
+        size_t length = prompt_length(label->name, false);
+        int64_t number = label->name[length] ? strtoll(label->name + length + 1, NULL, 10) : 0;
+        snprintf(label->caption, sizeof label->caption, "%s", captions[number % count]);
+    }
+    find_digest(set);
+}
+
 /* ---- renders ----------------------------------------------------------------------------------------------------- */
 
 static const char pictures_prefix[] = "shapes:", clips_prefix[] = "shapes-clips:";

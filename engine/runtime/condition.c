@@ -251,21 +251,38 @@ static dit_status look_up_row(dit_runtime *rt, const dit_partition *part, const 
                                   pooled ? pooled + local * width : NULL);
 }
 
+/* Fills this rank's rows of text and, where there is one, of pooled text. */
+static dit_status fill_text(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                            const caption_list *list, float *text, float *pooled)
+{
+    if (!rt->ledger.counting_only) DIT_TRY(check_table(list, needs, rt->facts.num_images));
+    for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++)
+        DIT_TRY(look_up_row(rt, part, list, b, text, pooled));
+    DIT_TRY(hand_over(rt, DIT_CONDITION_TEXT, text, part->batch * needs[DIT_CONDITION_TEXT].elements));
+    if (!pooled) return DIT_OK;
+    return hand_over(rt, DIT_CONDITION_POOLED, pooled, part->batch * needs[DIT_CONDITION_POOLED].elements);
+}
+
 static dit_status look_up_text(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
                                const caption_list *list, dit_condition *out)
 {
     int64_t text_elements = part->batch * needs[DIT_CONDITION_TEXT].elements;
     int64_t pooled_elements = part->batch * needs[DIT_CONDITION_POOLED].elements;
     float *text, *pooled = NULL;
-    DIT_TRY(check_table(list, needs, rt->facts.num_images));
     DIT_TRY(take(rt, DIT_CONDITION_TEXT, text_elements, &text));
     if (pooled_elements) DIT_TRY(take(rt, DIT_CONDITION_POOLED, pooled_elements, &pooled));
-    for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++)
-        DIT_TRY(look_up_row(rt, part, list, b, text, pooled));
     out->at[DIT_CONDITION_TEXT] = text;
     out->at[DIT_CONDITION_POOLED] = pooled;
-    DIT_TRY(hand_over(rt, DIT_CONDITION_TEXT, text, text_elements));
-    return pooled ? hand_over(rt, DIT_CONDITION_POOLED, pooled, pooled_elements) : DIT_OK;
+    return fill_text(rt, part, needs, list, text, pooled);
+}
+
+dit_status dit_condition_tell(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                              const dit_text_table *table, const char *const *captions, int64_t count,
+                              const dit_condition *condition)
+{
+    const caption_list list = {table, captions, count};
+    return fill_text(rt, part, needs, &list, (float *)(uintptr_t)condition->at[DIT_CONDITION_TEXT],
+                     (float *)(uintptr_t)condition->at[DIT_CONDITION_POOLED]);
 }
 
 dit_status dit_condition_look_up(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,

@@ -67,6 +67,11 @@ dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const 
 dit_status dit_condition_look_up(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
                                  const dit_text_table *table, const char *const *captions, int64_t count,
                                  const dit_condition_run *run, dit_condition *out);
+/* Gives conditions that captions filled other captions, one for each image or one for all. Errors: as
+ * dit_condition_look_up. */
+dit_status dit_condition_tell(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
+                              const dit_text_table *table, const char *const *captions, int64_t count,
+                              const dit_condition *condition);
 /* Fills `out` with seeded numbers: unit normals by (seed, kind, branch, image), masks of ones, and values that
  * pipelines derive. Rows do not depend on the mesh. */
 dit_status dit_condition_seed(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,

@@ -21,10 +21,11 @@ void dit_sampler_draw(const dit_sampler *s, dit_range rows, const char *stream, 
                       float *out)
 {
     const dit_partition *part = &s->partition;
-    int64_t whole = s->rt->facts.num_images * part->image_tokens * s->channels, runs = dit_partition_runs(part);
+    int64_t all = s->all_images ? s->all_images : s->rt->facts.num_images;
+    int64_t whole = all * part->image_tokens * s->channels, runs = dit_partition_runs(part);
     const int64_t images = dit_runtime_values(s->rt, part->images);
     for (int64_t image = 0; image < images; image++) {
-        int64_t first_token = (part->image_first + image) * part->image_tokens;
+        int64_t first_token = (s->first_image + part->image_first + image) * part->image_tokens;
         for (int64_t i = 0; i < runs; i++) {
             int64_t segment = i / (runs / part->segments);
             dit_run run = overlap(dit_partition_run(part, i), segment * part->segment_count, rows);

@@ -41,6 +41,8 @@ struct dit_sampler {
     dit_partition partition;
     float guidance_scale;
     uint64_t seed;                   /* of the noise that stochastic schedulers draw                   */
+    int64_t first_image;             /* of this batch among all images of a case                       */
+    int64_t all_images;              /* of the case, over all its batches; 0: there is one batch        */
     const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
     const dit_cache *emulates_cache; /* NULL, or the cache that one rank emulates                   */
     int emulated_groups;             /* data ranks whose images that cache decides for apart         */
@@ -74,7 +76,8 @@ struct dit_sampler {
  * filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
 /* Fills out [images, segments, rows.count, channels] with normals that depend on the seed, the stream's name, `draw`
- * and (image, token, channel) of the whole batch, and so not on the mesh. rows: a band's, or all. */
+ * and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: a band's, or
+ * all. */
 void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, const char *stream, int64_t draw, float deviation,
                       float *out);
 /* Draws the initial noise of every part, scaled as its scheduler needs it. */

@@ -37,7 +37,8 @@ typedef enum {
     REPORT_DRAW_AGREEMENT,
     REPORT_DRAW_ERROR,
     REPORT_DRAW_TIMELINE,
-    REPORT_DRAW_SCHEDULE
+    REPORT_DRAW_SCHEDULE,
+    REPORT_DRAW_PARETO
 } report_drawing;
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
@@ -74,6 +75,7 @@ typedef struct {
     X(speedup) \
     X(throughput) \
     X(phases) \
+    X(pareto) \
     X(agreement)
 /* clang-format on */
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;

@@ -252,6 +252,7 @@ static void csv_head(const report_composition *c, dit_buffer *csv)
     dit_buffer_text(csv, ",low,high,low_n");
     if (c->kind->marker) csv_text(csv, c->kind->marker);
     if (c->kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_text(csv, ",reference,reference_evidence");
+    if (c->kind->drawing == REPORT_DRAW_PARETO) dit_buffer_text(csv, ",latency_s");
     dit_buffer_text(csv, ",unit,reason\n");
 }
 
@@ -278,6 +279,8 @@ static void csv_row(const report_composition *c, const report_cell *cell, dit_bu
         csv_number(csv, true, cell->x_number);
         csv_text(csv, cell->twin ? cell->twin->evidence : "published");
     }
+    const dit_summary *time = &cell->kase->metric[REPORT_LATENCY];
+    if (c->kind->drawing == REPORT_DRAW_PARETO) csv_number(csv, time->n > 0, time->median);
     csv_text(csv, report_unit_name(c->kind->unit));
     csv_text(csv, bar->reason);
     dit_buffer_char(csv, '\n');
@@ -297,6 +300,7 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
         [REPORT_DRAW_BARS] = compose_bars,           [REPORT_DRAW_LINES] = compose_lines,
         [REPORT_DRAW_AGREEMENT] = compose_agreement, [REPORT_DRAW_ERROR] = compose_error,
         [REPORT_DRAW_TIMELINE] = compose_timeline,   [REPORT_DRAW_SCHEDULE] = compose_schedule,
+        [REPORT_DRAW_PARETO] = compose_pareto,
     };
     dit_status st = compose[kind->drawing](&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {

@@ -27,6 +27,9 @@ dit_status compose_lines(report_composition *c);
 /* Draws a point for each pair of a simulated case and the number that it is compared with. */
 dit_status compose_agreement(report_composition *c);
 
+/* Draws a quality over the latency of its case, a line for each series. */
+dit_status compose_pareto(report_composition *c);
+
 /* Draws lines over a number. The axis is logarithmic for distances and linear for other units. */
 dit_status compose_error(report_composition *c);
 

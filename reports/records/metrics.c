@@ -51,14 +51,20 @@ typedef struct {
 
 static dit_status read_path(const record_view *view, const char *path, double *out)
 {
-    char object_key[32], pointer[256];
-    const cJSON *object = NULL;
-    const char *slash = strchr(path, '/');
-    snprintf(object_key, sizeof object_key, "%.*s", (int)(slash - path), path);
-    snprintf(pointer, sizeof pointer, "%s/%s", view->pointer, object_key);
-    DIT_TRY(dit_json_optional_object(view->doc, view->record, view->pointer, object_key, &object));
+    char object_key[32], pointer[256], at[256];
+    const cJSON *object = view->record;
+    const double least = strncmp(path, "quality/", 8) == 0 ? -metrics_largest : 0; /* KID may be below 0 */
+    snprintf(pointer, sizeof pointer, "%s", view->pointer);
+    for (const char *slash; object && (slash = strchr(path, '/')); path = slash + 1) {
+        const cJSON *parent = object;
+        snprintf(object_key, sizeof object_key, "%.*s", (int)(slash - path), path);
+        snprintf(at, sizeof at, "%s", pointer);
+        object = NULL;
+        DIT_TRY(dit_json_optional_object(view->doc, parent, at, object_key, &object));
+        dit_json_pointer_join(pointer, sizeof pointer, at, object_key);
+    }
     if (!object) return DIT_OK;
-    return dit_json_optional_number(view->doc, object, pointer, slash + 1, 0, metrics_largest, out);
+    return dit_json_optional_number(view->doc, object, pointer, path, least, metrics_largest, out);
 }
 
 /* Appends the numbers of `array`, and of arrays inside it. */

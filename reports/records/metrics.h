@@ -53,6 +53,40 @@
       "signal-to-noise ratio of the latents to one rank's") \
     X(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/oracle_rel_l2", 1, \
       "distance of an approximate method to its oracle") \
+    X(PICTURE_PSNR, "picture_psnr_db", DECIBEL, HIGHER, LOOSELY, false, "quality/fidelity/psnr_db/mean", 1, \
+      "signal-to-noise ratio of pictures to those of one rank without a cache, mean over captions") \
+    X(PICTURE_PSNR_P05, "picture_psnr_p05_db", DECIBEL, HIGHER, LOOSELY, false, "quality/fidelity/psnr_db/p05/value", 1, \
+      "that ratio at the 5th percentile of captions") \
+    X(PICTURE_SSIM, "picture_ssim", COUNT, HIGHER, LOOSELY, false, "quality/fidelity/ssim/mean", 1, \
+      "structural similarity of those pairs, mean over captions") \
+    X(ACCURACY, "accuracy", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/all/value", 1, \
+      "pictures that show all words of their captions") \
+    X(ACCURACY_LOW, "accuracy_low", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/all/low", 1, \
+      "lower end of the 95 % interval of accuracy") \
+    X(ACCURACY_HIGH, "accuracy_high", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/all/high", 1, \
+      "its upper end") \
+    X(ACCURACY_SIZE, "accuracy_size", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/size/value", 1, \
+      "objects with the size of their caption") \
+    X(ACCURACY_COLOUR, "accuracy_colour", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/colour/value", 1, \
+      "objects with the colour of their caption") \
+    X(ACCURACY_TEXTURE, "accuracy_texture", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/texture/value", 1, \
+      "objects with the texture of their caption") \
+    X(ACCURACY_SHAPE, "accuracy_shape", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/shape/value", 1, \
+      "objects with the shape of their caption") \
+    X(ACCURACY_PLACE, "accuracy_place", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/place/value", 1, \
+      "objects that are where the caption says") \
+    X(ACCURACY_MOTION, "accuracy_motion", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/motion/value", 1, \
+      "objects with the motion of their caption") \
+    X(ACCURACY_BACKGROUND, "accuracy_background", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/background/value", 1, \
+      "pictures with the background of their caption") \
+    X(ACCURACY_BY_CHANCE, "accuracy_by_chance", SHARE, NEITHER, LOOSELY, false, "quality/accuracy_shuffled/all/value", 1, \
+      "pictures that show all words of another caption") \
+    X(KID, "kid", RELATIVE, LOWER, LOOSELY, false, "quality/renders/kid/value", 1, \
+      "kernel distance of pictures to renders of their captions, in features; unbiased, so it may be below 0") \
+    X(FD_SHAPES, "fd_shapes", COUNT, LOWER, LOOSELY, false, "quality/renders/fd_shapes/value", 1, \
+      "Frechet distance of pictures to renders of their captions, in features of shapes-features") \
+    X(PICTURES_HIT_SHARE, "pictures_hit_share", SHARE, NEITHER, LOOSELY, false, "quality/hit_share/mean", 1, \
+      "steps that a cache reused, mean over batches of captions") \
     X(CACHE_HITS, "cache_hits", COUNT, NEITHER, EXACTLY, false, "cache/hits", 1, \
       "steps that reused their middle blocks") \
     X(HIT_SHARE, "hit_share", RELATIVE, NEITHER, EXACTLY, false, "cache/hit_share", 1, \

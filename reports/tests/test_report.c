@@ -354,6 +354,61 @@ static void distances_are_lines_over_what_they_depend_on(void **state)
     free(script);
 }
 
+/* Of four cases one is both slower and worse than another, beyond the intervals of both; fewer steps are missing until one
+ * case has them. */
+static void quality_over_time_tells_what_is_dominated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cache, *policy;
+        int steps, ms;
+        double low, value, high;
+    } cases[] = {{"none", "none", 20, 200, 0.8, 0.85, 0.9},
+                 {"fbcache(0.1)", "fbcache", 20, 100, 0.81, 0.86, 0.91},
+                 {"fbcache(0.4)", "fbcache", 20, 150, 0.5, 0.55, 0.6},
+                 {"none", "none", 6, 80, 0.6, 0.7, 0.82}};
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < 4; i++)
+        dit_buffer_printf(&lines,
+                          "{\"kind\":\"result\",\"case_id\":\"%d\",\"label\":\"c%d\",\"process\":0,\"status\":\"ok\","
+                          "\"tags\":{\"model\":\"m\","
+                          "\"world_size\":1,\"mesh\":\"1\",\"cache\":\"%s\",\"cache_policy\":\"%s\",\"steps\":%d},"
+                          "\"record\":{\"samples\":{"
+                          "\"latency_ns\":[%d000000]},\"quality\":{\"accuracy\":{\"all\":{\"low\":%g,\"value\":%g,"
+                          "\"high\":%g}},\"renders\":{"
+                          "\"kid\":{\"value\":-0.01}}}}}\n",
+                          i, i, cases[i].cache, cases[i].policy, cases[i].steps, cases[i].ms, cases[i].low,
+                          cases[i].value, cases[i].high);
+    write_session(
+        "pareto",
+        "{\"plots\":[{\"id\":\"all\",\"kind\":\"pareto\",\"title\":\"t\"},{\"id\":\"twenty\",\"kind\":\"pareto\","
+        "\"title\":\"t\",\"where\":\"steps == 20\"}],\"expect\":[{\"id\":\"kid\",\"claim\":\"c\",\"expr\":"
+        "\"all('kid < 0')\"}]}",
+        lines.data, folder);
+    dit_buffer_release(&lines);
+    write_report(folder, "pareto/report", &summary);
+    assert_int_equal(summary.figures, 2);
+    char *data = read_output("pareto/report", "all.dat", &length),
+         *script = read_output("pareto/report", "all.gp", &length),
+         *twenty = read_output("pareto/report", "twenty.gp", &length),
+         *csv = read_output("pareto/report", "all.csv", &length);
+    assert_contains(data, "100 86 100 100 81 91 0\n150 55 150 150 50 60 1\n"); /* in order of time; slower and worse */
+    assert_contains(data, "80 70 80 80 60 82 0\n200 85 200 200 80 90 0\n");    /* worse within the intervals */
+    assert_contains(script, "'0.4'");
+    assert_contains(script, "'6 steps'");
+    assert_null(strstr(script, "no runs with fewer steps"));
+    assert_contains(twenty, "no runs with fewer steps beside it");
+    assert_contains(csv, ",latency_s,unit,reason");
+    free(data);
+    free(script);
+    free(twenty);
+    free(csv);
+}
+
 static void warnings_stand_above_the_figures_with_their_cases(void **state)
 {
     (void)state;
@@ -434,6 +489,7 @@ int main(void)
         cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
         cmocka_unit_test(more_than_a_picture_holds_is_counted),
         cmocka_unit_test(distances_are_lines_over_what_they_depend_on),
+        cmocka_unit_test(quality_over_time_tells_what_is_dominated),
         cmocka_unit_test(warnings_stand_above_the_figures_with_their_cases),
         cmocka_unit_test(what_a_person_changed_and_said_stands_in_the_head),
         cmocka_unit_test(an_empty_session_still_has_a_page),

@@ -101,14 +101,23 @@ static dit_status check_variants(const suite_model *model)
     return DIT_OK;
 }
 
+static dit_status read_weights(suite_model *model, const cJSON *weights)
+{
+    static const char *const keys[] = {"name", "digest", NULL};
+    const dit_json *doc = &model->source;
+    DIT_TRY(suite_only_keys(doc, weights, "/weights", keys));
+    DIT_TRY(dit_json_require_string(doc, weights, "/weights", "name", &model->weights));
+    return dit_json_require_string(doc, weights, "/weights", "digest", &model->weights_digest);
+}
+
 static dit_status read_model(suite_model *model)
 {
-    static const char *const keys[] = {
-        "schema",      "name",   "title",     "kind",     "architecture", "latent", "text",          "vae", "guidance",
-        "default_run", "config", "scheduler", "variants", "derived",      "source", "text_encoders", NULL};
+    static const char *const keys[] = {"schema",   "name",    "title",    "kind",          "architecture", "latent",
+                                       "text",     "vae",     "guidance", "default_run",   "config",       "scheduler",
+                                       "variants", "derived", "source",   "text_encoders", "weights",      NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
-    const cJSON *object = NULL, *encoders = NULL;
+    const cJSON *object = NULL, *encoders = NULL, *weights = NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_schema(doc, "ditbench.model/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
@@ -124,6 +133,8 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "variants", &object));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &model->vae));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "text_encoders", &encoders));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "weights", &weights));
+    if (weights) DIT_TRY(read_weights(model, weights));
     DIT_TRY(read_kind(model));
     model->latent = cJSON_GetObjectItemCaseSensitive(doc->root, "latent");
     model->text = cJSON_GetObjectItemCaseSensitive(doc->root, "text");
@@ -291,6 +302,7 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
     DIT_TRY(check_weight(doc, pointer, model->config));
     DIT_TRY(check_widths(model, doc, pointer));
     follow_text_widths(model);
+    model->weights = model->weights_digest = NULL;
     if (before > 0) model->parameters = (int64_t)((double)model->parameters * weight_of(model->config) / before);
     name_variant(model, override, as, doc == &model->source);
     return DIT_OK;

@@ -11,6 +11,7 @@ typedef struct {
     const char *vae;                     /* name of a file of workloads/vaes; NULL: not stated   */
     cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run         */
     cJSON *latent, *text, *default_run;
+    const char *weights, *weights_digest; /* shipped in workloads/weights; NULL: none, or not those of an override */
     cJSON *text_encoders; /* a list, which suite/catalogue/text_encoder.h resolves; NULL: not stated        */
     cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
     bool video;           /* kind: makes clips, so that a run has num_frames              */
@@ -24,7 +25,8 @@ typedef struct {
 dit_status suite_model_load(const char *name, suite_model *out);
 void suite_model_release(suite_model *model);
 /* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
- * ("NAME~as"); NULL: the keys and values name it. Errors point at `pointer` of `doc`.
+ * ("NAME~as"); NULL: the keys and values name it. What is overridden has no shipped weights. Errors point at `pointer`
+ * of `doc`.
  * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE; DIT_ERR_UNSUPPORTED without a config. */
 dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
                                 const char *as);

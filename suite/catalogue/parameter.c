@@ -48,6 +48,12 @@ static const char *const *attention_words(void)
     return words;
 }
 
+static const char *const *weights_words(void)
+{
+    static const char *const words[] = {"trained", "seeded", NULL};
+    return words;
+}
+
 /* What other programs call our keys; mostly flags of xDiT and arguments of diffusers. */
 static const struct {
     const char *alias, *hint;
@@ -226,6 +232,20 @@ static dit_status check_name(const dit_json *doc, const char *pointer, const sui
     return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, row, "a name", value);
 }
 
+/* "shapes:test:128"; the engine knows the splits. */
+static dit_status check_prompts(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                                const cJSON *value)
+{
+    char split[32];
+    int count;
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "\"shapes:SPLIT:COUNT\"", value);
+    if (suite_prompts_from_text(value->valuestring, split, &count) && count <= row->greatest) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                        "%s \"%.80s\" is not \"shapes:SPLIT:COUNT\" with a count from 1 to %lld",
+                                        row->key, value->valuestring, (long long)row->greatest),
+                          "write for example shapes:test:128");
+}
+
 static dit_status check_scheduler(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                   const cJSON *value)
 {
@@ -320,6 +340,8 @@ static const suite_parameter_kind
     kind_NAME         = {check_name, .form = "a name"},
     kind_METHOD       = {check_method, .form = "a name of `list methods`, or several joined with +"},
     kind_CACHE        = {check_cache, .form = "\"none\", or {policy, threshold, ...}: `list caches`"},
+    kind_WEIGHTS      = {check_word, .words = weights_words},
+    kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\""},
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
@@ -352,6 +374,12 @@ static const suite_parameter_row rows[SUITE_PARAMETER_COUNT] = {
 #undef TAG_SAME
 #undef TAG_NONE
 #undef TAG_STEPS
+
+bool suite_prompts_from_text(const char *text, char split[32], int *count)
+{
+    char rest;
+    return sscanf(text, "shapes:%31[a-z-]:%6d%c", split, count, &rest) == 2 && *count >= 1;
+}
 
 const suite_parameter_row *suite_parameter_get(suite_parameter parameter)
 {

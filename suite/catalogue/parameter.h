@@ -57,6 +57,8 @@ enum {
     X(TEXT_TOKENS,         "text_tokens",           SAME,  INTEGER,      1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SCHEDULER,           "scheduler",             NONE,  SCHEDULER,    0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(WEIGHTS_SEED,        "weights_seed",          NONE,  INTEGER,      0, 9007199254740991, DENOISE_DECODE,  OPTIONAL, ANY,       ADDED) \
+    X(WEIGHTS,             "weights",               SAME,  WEIGHTS,      0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(PROMPTS,             "prompts",               SAME,  PROMPTS,      1, 4096,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(METHOD,              "method",                SAME,  METHOD,       0, 0,                RUN,             OPTIONAL, ANY,       NAMED) \
     X(WORLD_SIZE,          "world_size",            SAME,  INTEGER,      1, 65536,            ALL,             OPTIONAL, ANY,       NAMED) \
     DIT_AXIS_LIST(SUITE_PARAMETER_OF_AXIS, X) \
@@ -135,6 +137,8 @@ const char *const *suite_parameter_keys(void);
  * Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE, DIT_ERR_JSON_UNKNOWN_KEY at `pointer`. */
 dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
                                  const cJSON *value);
+/* "shapes:test:128" -> "test", 128. False for anything else. */
+bool suite_prompts_from_text(const char *text, char split[32], int *count);
 /* "1280x720" -> 1280, 720. False for anything else (signs, spaces, leading zeros included). */
 bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px);
 

@@ -30,9 +30,11 @@ static dit_status optional_words(suite_command *out, const char *option, const c
 static dit_status engine_words(const suite_launch_plan *plan, suite_command *out)
 {
     const char *const words[] = {plan->engine, "--case", plan->case_file, "--out", plan->out_dir, NULL};
+    const char *const no_pictures[] = {"--no-pictures", NULL};
     DIT_TRY(suite_command_words(out, words));
     DIT_TRY(optional_words(out, "--reference", plan->reference));
-    return optional_words(out, "--oracle", plan->oracle);
+    DIT_TRY(optional_words(out, "--oracle", plan->oracle));
+    return plan->no_pictures ? suite_command_words(out, no_pictures) : DIT_OK;
 }
 
 static dit_status mpi_parameter(suite_command *out, const char *name, const char *value)
@@ -401,6 +403,7 @@ static dit_status run_process(const suite_launcher *launcher, const suite_launch
         .late = positions ? suite_positions_ask : NULL,
         .late_context = positions,
     };
+    suite_workloads_announce();
     DIT_TRY_GOTO(st, suite_process_run(&params, out), done);
     DIT_TRY_GOTO(st, suite_scratch_empty(), done);
 done:

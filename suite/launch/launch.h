@@ -23,6 +23,7 @@ typedef struct {
     const char *reference; /* --reference; NULL when there is none                                 */
     const char *oracle;    /* --oracle, of approximate methods; NULL when there is none            */
     const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
+    bool no_pictures;      /* --no-pictures: an earlier process of the case made them                      */
     int world_size, threads_per_rank;
     int cores;                   /* of this machine                                                      */
     bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */

@@ -114,6 +114,13 @@ const suite_launcher *suite_run_launcher_of(const suite_run_state *run, const su
     return suite_engine_of_case(one->document) ? &suite_adapter_launcher : run->launcher;
 }
 
+/* Whether the engine makes a picture for each caption of the case (engine/results/pictures.h). They are alike in every
+ * process, so the first one makes them. */
+static bool makes_pictures(const suite_case *one)
+{
+    return dit_json_member(one->document, "conditions") && dit_json_member(one->document, "vae");
+}
+
 dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_run_item *item, suite_run_paths *paths,
                                       suite_launch_plan *out)
 {
@@ -129,6 +136,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
         .out_dir = paths->out_dir,
         .reference = paths->reference_case ? paths->reference : NULL,
         .oracle = paths->oracle_case ? paths->oracle : NULL,
+        .no_pictures = item->process > 0 && makes_pictures(one),
         .world_size = one->world_size,
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,

@@ -31,7 +31,7 @@ static dit_status load_around(const suite_matrix *matrix, suite_model_value *one
     bool pipeline = strcmp(matrix->scope, "denoise") != 0;
     int texts = strcmp(one->model.guidance, "cfg") == 0 ? 2 : 1;
     if (pipeline) DIT_TRY(suite_text_encoders_resolve(&one->model.source, one->model.text_encoders, texts));
-    bool has_vae = one->model.vae && (pipeline || matrix->program->needs_vae);
+    bool has_vae = one->model.vae && (pipeline || matrix->program->needs_vae || one->model.weights);
     return has_vae ? suite_vae_load(one->model.vae, &one->vae) : DIT_OK;
 }
 

@@ -25,6 +25,8 @@ static const suite_tag before_degrees[] = {
     {"num_images", "images made at once"},
     {"guidance_scale", "weight of classifier-free guidance"},
     {"seed", "seed of the noise"},
+    {"weights", "trained: those that are shipped for the model; seeded: random ones"},
+    {"prompts", "captions whose pictures are made and judged, \"shapes:test:128\", or none"},
     {"method", "single, ulysses, ring, usp, pipefusion, ..., or oracle"},
     {"world_size", "ranks"},
     {"mesh", "degrees as a label, \"cfg2 pp2 u2\""},

@@ -3,6 +3,7 @@
 #include "suite/workload/members.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static dit_status resolve_frames(suite_cell *cell)
 {
@@ -51,6 +52,79 @@ void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *p
     if (weights) dit_json_put_status(w, suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
     dit_json_put_string(w, weights, "kind", "seeded");
     dit_json_put_number(w, weights, "seed", seed);
+}
+
+/* ---- shipped weights --------------------------------------------------------------------------------------------- */
+
+static const char *asked_prompts(const suite_cell *cell)
+{
+    const cJSON *prompts = cell->values[SUITE_PARAMETER_PROMPTS];
+    return prompts ? prompts->valuestring : NULL;
+}
+
+static int64_t images_of(const suite_cell *cell)
+{
+    double images = 1;
+    if (suite_cell_number(cell, SUITE_PARAMETER_NUM_IMAGES, &images) != DIT_OK) dit_error_clear();
+    return (int64_t)images;
+}
+
+bool suite_cell_is_trained(const suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_WEIGHTS];
+    return asked ? strcmp(asked->valuestring, "trained") == 0 : cell->model->weights != NULL;
+}
+
+dit_status suite_cell_check_weights(const suite_cell *cell)
+{
+    const suite_model *model = cell->model;
+    const char *prompts = asked_prompts(cell);
+    int64_t images = images_of(cell);
+    char split[32];
+    int count = 0;
+    if (!model->weights && suite_cell_is_trained(cell))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "weights trained: none are shipped for %s", model->variant);
+    if (!model->weights && prompts)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: no text table is shipped for %s, so it understands no captions",
+                        model->variant);
+    if (model->weights && suite_engine_is_external(cell->engine))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is not told of shipped weights", cell->engine->name);
+    if (!prompts) return DIT_OK;
+    if (cell->simulated) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: a simulation makes no pictures");
+    suite_prompts_from_text(prompts, split, &count);
+    if (count % images == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: %d captions are no whole batches of %lld images", count,
+                    (long long)images);
+}
+
+void suite_cell_put_model_weights(dit_json_writer *w, const suite_cell *cell, cJSON *model)
+{
+    if (!suite_cell_is_trained(cell)) {
+        suite_cell_put_weights(w, cell, model);
+        return;
+    }
+    cJSON *weights = dit_json_put_object(w, model, "weights");
+    dit_json_put_string(w, weights, "kind", "shipped");
+    dit_json_put_string(w, weights, "name", cell->model->weights);
+    dit_json_put_string(w, weights, "digest", cell->model->weights_digest);
+}
+
+/* With prompts the codec, too, through which their pictures are judged. */
+void suite_cell_put_conditions(dit_json_writer *w, const suite_cell *cell, cJSON *document)
+{
+    const char *prompts = asked_prompts(cell);
+    char split[32] = "test";
+    int count = (int)images_of(cell);
+    if (!cell->model->weights) return;
+    if (prompts) suite_prompts_from_text(prompts, split, &count);
+    cJSON *conditions = dit_json_put_object(w, document, "conditions");
+    dit_json_put_string(w, conditions, "kind", "captions");
+    dit_json_put_string(w, conditions, "shipped", cell->model->weights);
+    dit_json_put_string(w, conditions, "split", split);
+    dit_json_put_int(w, conditions, "count", count);
+    if (!prompts || !cell->vae) return;
+    cJSON *vae = dit_json_put_object(w, document, "vae");
+    dit_json_put_reference(w, vae, "config", cell->vae->config);
 }
 
 void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *document)

@@ -12,7 +12,14 @@ dit_status suite_cell_resolve_size(suite_cell *cell);
 /* Puts "run" into a case document: what is made, and from which noise. Returns the object, which stays the document's;
  * NULL after a failure. */
 cJSON *suite_cell_put_run(dit_json_writer *w, const suite_cell *cell, cJSON *document);
-/* Puts "weights" into a part of a case document: they are seeded. */
+/* Refuses what `weights` and `prompts` ask for and the cell cannot have. Errors: DIT_ERR_UNSUPPORTED. */
+dit_status suite_cell_check_weights(const suite_cell *cell);
+/* Whether the cell has the weights that are shipped for its model; else they are seeded. */
+bool suite_cell_is_trained(const suite_cell *cell);
+/* Puts "weights" of the model into its part of a case document, and "conditions" where captions are looked up. */
+void suite_cell_put_model_weights(dit_json_writer *w, const suite_cell *cell, cJSON *model);
+void suite_cell_put_conditions(dit_json_writer *w, const suite_cell *cell, cJSON *document);
+/* Puts seeded "weights" into a part of a case document. */
 void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent);
 /* Puts "vae" into a case document: the cell's VAE, which it has. */
 void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *document);

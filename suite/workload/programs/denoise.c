@@ -25,6 +25,7 @@ static dit_status resolve(suite_cell *cell)
     if (!cell->model->config)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
                         cell->model->name);
+    DIT_TRY(suite_cell_check_weights(cell));
     DIT_TRY(suite_cell_resolve_size(cell));
     DIT_TRY(suite_cell_resolve_mesh(cell));
     return suite_cell_check_attention(cell);
@@ -165,7 +166,7 @@ static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *documen
     suite_member_shared(w, text, cell->model->text, "pooled_dim");
     suite_member_shared(w, text, cell->model->text, "injection");
     dit_json_put_string(w, model, "guidance", cell->model->guidance);
-    suite_cell_put_weights(w, cell, model);
+    suite_cell_put_model_weights(w, cell, model);
 }
 
 static void put_scheduler(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
@@ -213,6 +214,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     put_model(w, cell, document);
     put_scheduler(w, workload, cell, document);
     put_pipeline(w, workload, cell, document);
+    suite_cell_put_conditions(w, cell, document);
     cJSON *run = suite_cell_put_run(w, cell, document);
     suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
     suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
@@ -224,12 +226,14 @@ static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON
     suite_member_shared(w, out, document, "model");
     suite_member_shared(w, out, document, "scheduler");
     suite_member_shared(w, out, document, "run");
+    suite_member_shared(w, out, document, "conditions");
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
+    const cJSON *prompts = cell->values[SUITE_PARAMETER_PROMPTS];
     dit_json_put_string(w, tags, "model", cell->model->variant);
     dit_json_put_string(w, tags, "base_model", cell->model->name);
     dit_json_put_int(w, tags, "steps", cell->facts.steps);
@@ -237,6 +241,8 @@ static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     dit_json_put_int(w, tags, "image_tokens", cell->facts.image_tokens);
     dit_json_put_int(w, tags, "text_tokens", cell->facts.text_tokens);
     suite_member_number(w, tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+    dit_json_put_string(w, tags, "weights", suite_cell_is_trained(cell) ? "trained" : "seeded");
+    dit_json_put_string(w, tags, "prompts", prompts ? prompts->valuestring : "none");
 }
 
 /* Every case has them, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */

@@ -1,4 +1,4 @@
-#include "reports/layout/lanes.h"
+#include "reports/drawings/lanes.h"
 
 #include <math.h>
 #include <stdio.h>

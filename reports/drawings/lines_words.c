@@ -1,7 +1,7 @@
 /* The words of a panel of lines: the number of the best point at each place, the mesh that gave it, cases that lacked
  * memory, points beyond the axis. */
 #include "reports/layout/labels.h"
-#include "reports/layout/lines.h"
+#include "reports/drawings/lines.h"
 
 #include <math.h>
 #include <stdio.h>

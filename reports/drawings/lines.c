@@ -1,4 +1,4 @@
-#include "reports/layout/lines.h"
+#include "reports/drawings/lines.h"
 
 #include <math.h>
 #include <stdio.h>

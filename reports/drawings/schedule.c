@@ -1,5 +1,5 @@
 #include "base/axis.h"
-#include "reports/layout/lanes.h"
+#include "reports/drawings/lanes.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,253 @@
+/* A quality over the time that it takes: a line for each series through its points in order of time. A point is hollow
+ * where another one is both faster and better beyond both intervals. */
+#include "reports/layout/compose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PARETO_INNER = 430,
+    PARETO_PLOT_HEIGHT = 300,
+    PARETO_LEFT = 72,
+    PARETO_RIGHT = 22,
+    PARETO_TOP = 28,
+    PARETO_BOTTOM = 50,
+    PARETO_NAME = 32,
+};
+static const double pareto_margin = 0.08; /* of the range of an axis */
+
+typedef struct {
+    report_composition *c;
+    int first, end;
+    report_scale time, quality;
+    double x_from, x_to, y_from, y_to; /* scaled */
+} pareto_panel;
+
+static const dit_summary *time_of(const report_cell *cell)
+{
+    return &cell->kase->metric[REPORT_LATENCY];
+}
+
+static bool is_drawn(const report_cell *cell)
+{
+    return cell->bar.n > 0 && time_of(cell)->n > 0;
+}
+
+/* An interval's ends; both are the value where there is none. */
+static double time_end(const report_cell *cell, bool high)
+{
+    const dit_summary *time = time_of(cell);
+    return time->n < 2 ? time->median : high ? time->high : time->low;
+}
+
+static double quality_end(const report_cell *cell, bool high)
+{
+    const report_bar *bar = &cell->bar;
+    return !bar->has_interval ? bar->part[0] : high ? bar->high : bar->low;
+}
+
+static bool is_dominated(const pareto_panel *p, const report_cell *cell)
+{
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *other = &p->c->grid->cells[i];
+        if (is_drawn(other) && time_end(other, true) < time_end(cell, false) &&
+            quality_end(other, false) > quality_end(cell, true))
+            return true;
+    }
+    return false;
+}
+
+/* ---- a panel ----------------------------------------------------------------------------------------------------- */
+
+static void widen(double *from, double *to)
+{
+    double margin = *to > *from ? pareto_margin * (*to - *from) : fabs(*to) * pareto_margin + 1e-9;
+    *from -= margin, *to += margin;
+}
+
+static pareto_panel open_panel(report_composition *c, int first)
+{
+    pareto_panel p = {.c = c, .first = first, .end = compose_panel_end(c->grid, first)};
+    double least_time = INFINITY, most_time = 0, least = INFINITY, most = -INFINITY;
+    for (int i = first; i < p.end; i++) {
+        const report_cell *cell = &c->grid->cells[i];
+        if (!is_drawn(cell)) continue;
+        least_time = fmin(least_time, time_end(cell, false)), most_time = fmax(most_time, time_end(cell, true));
+        least = fmin(least, quality_end(cell, false)), most = fmax(most, quality_end(cell, true));
+    }
+    if (!isfinite(least)) least_time = least = 0, most_time = most = 1;
+    p.time = report_scale_for(REPORT_UNIT_SECONDS, most_time);
+    p.quality = report_scale_for(c->kind->unit, most);
+    p.x_from = least_time * p.time.factor, p.x_to = most_time * p.time.factor;
+    p.y_from = least * p.quality.factor, p.y_to = most * p.quality.factor;
+    widen(&p.x_from, &p.x_to);
+    widen(&p.y_from, &p.y_to);
+    return p;
+}
+
+/* "0.08" of "fbcache(0.08)"; "14 steps" where nothing is reused. */
+static void name_point(const report_cell *cell, char out[PARETO_NAME])
+{
+    char label[REPORT_TAG_TEXT] = "", steps[32] = "";
+    report_case_tag(cell->kase, "cache", label, sizeof label);
+    report_case_tag(cell->kase, "steps", steps, sizeof steps);
+    char *open = strchr(label, '('), *close = strrchr(label, ')');
+    if (!label[0] || strcmp(label, "none") == 0)
+        snprintf(out, PARETO_NAME, "%.20s steps", steps);
+    else if (open && close && close > open)
+        snprintf(out, PARETO_NAME, "%.*s", (int)(close - open - 1 < 24 ? close - open - 1 : 24), open + 1);
+    else
+        snprintf(out, PARETO_NAME, "%.24s", label);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const report_cell *const *a = left, *const *b = right;
+    double x = time_of(*a)->median, y = time_of(*b)->median;
+    return (x > y) - (x < y);
+}
+
+/* Writes a series' points in order of time; the last column is 1 for a dominated one. Returns the block, or -1. */
+static int write_series(const pareto_panel *p, int series, const report_cell **sorted)
+{
+    const report_grid *grid = p->c->grid;
+    int count = 0;
+    for (int i = p->first; i < p->end; i++)
+        if (grid->cells[i].series_index == series && is_drawn(&grid->cells[i])) sorted[count++] = &grid->cells[i];
+    if (!count) return -1;
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_times);
+    int block = compose_block(p->c, grid->series[series], "time quality time_low time_high low high dominated");
+    for (int i = 0; i < count; i++) {
+        const report_cell *cell = sorted[i];
+        double x = p->time.factor, y = p->quality.factor;
+        dit_buffer_printf(&p->c->files->data, "%.6g %.6g %.6g %.6g %.6g %.6g %d\n", time_of(cell)->median * x,
+                          cell->bar.part[0] * y, time_end(cell, false) * x, time_end(cell, true) * x,
+                          quality_end(cell, false) * y, quality_end(cell, true) * y, is_dominated(p, cell));
+    }
+    return block;
+}
+
+static void put_names(const pareto_panel *p)
+{
+    dit_buffer *script = &p->c->files->script;
+    char name[PARETO_NAME];
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        if (!is_drawn(cell)) continue;
+        name_point(cell, name);
+        dit_buffer_text(script, "set label ");
+        report_append_quoted(script, name);
+        canvas_line(script, " at %.6g,%.6g left offset 0.5,%s font ',8' tc rgb '#666666' front",
+                    time_of(cell)->median * p->time.factor, cell->bar.part[0] * p->quality.factor,
+                    cell->series_index % 2 ? "-0.6" : "0.6");
+    }
+}
+
+static void put_axes(const pareto_panel *p)
+{
+    dit_buffer *script = &p->c->files->script;
+    canvas_line(script, "set grid xtics ytics lt 1 lw 0.6 lc rgb '#dcdcdc'");
+    canvas_line(script, "set xrange [%.6g:%.6g]", p->x_from, p->x_to);
+    canvas_line(script, "set yrange [%.6g:%.6g]", p->y_from, p->y_to);
+    canvas_line(script, "set xtics nomirror out scale 0.4 tc rgb '#222222' autofreq");
+    canvas_line(script, "set ytics nomirror out scale 0.4 tc rgb '#222222' autofreq");
+    canvas_line(script, "set xlabel 'latency [%s]' offset 0,0.4 tc rgb '#222222'", p->time.symbol);
+}
+
+static void put_series(const pareto_panel *p, int series, int block, bool *plotted)
+{
+    dit_buffer *script = &p->c->files->script;
+    const char *colour = compose_series_colour(p->c, series), *id = p->c->id;
+    int point = compose_point_type(series);
+    dit_buffer_printf(script, "%s'%s.dat' index %d using 1:2 with lines lw 1.2 lc rgb '%s'",
+                      *plotted ? ", \\\n     " : "plot ", id, block, colour);
+    dit_buffer_printf(script, ", \\\n     '' index %d using 1:2:5:6 with yerrorbars pt -1 lw 1 lc rgb '%s'", block,
+                      colour);
+    dit_buffer_printf(script,
+                      ", \\\n     '' index %d using 1:($7==0?$2:NaN) with points pt %d ps 0.9 lw 1.4 lc rgb '%s'",
+                      block, point, colour);
+    dit_buffer_printf(script,
+                      ", \\\n     '' index %d using 1:($7==1?$2:NaN) with points pt %d ps 0.9 lw 1.4 lc rgb '%s'",
+                      block, point - 1, colour);
+    *plotted = true;
+}
+
+static void put_plots(const pareto_panel *p, const report_cell **sorted)
+{
+    bool plotted = false;
+    for (int i = 0; i < p->c->grid->series_count; i++) {
+        int block = write_series(p, i, sorted);
+        if (block >= 0) put_series(p, i, block, &plotted);
+    }
+    dit_buffer_text(&p->c->files->script, plotted ? "\n" : "plot NaN\n");
+}
+
+/* Every saving stands against the plainest one: the same run with fewer steps. */
+static const char *missing_line(const pareto_panel *p)
+{
+    double steps = NAN, other;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        char cache[REPORT_TAG_TEXT] = "none";
+        report_case_tag(cell->kase, "cache", cache, sizeof cache);
+        if (!is_drawn(cell) || strcmp(cache, "none") != 0 || !report_case_number(cell->kase, "steps", &other)) continue;
+        if (isfinite(steps) && other != steps) return NULL;
+        steps = other;
+    }
+    return "no runs with fewer steps beside it";
+}
+
+/* ---- the figure -------------------------------------------------------------------------------------------------- */
+
+static void fill_legend(const report_composition *c, report_canvas *canvas)
+{
+    static const canvas_entry hollow = {
+        .name = "hollow: another is faster and better", .colour = "#555555", .glyph = CANVAS_POINT, .point = 6};
+    for (int i = 0; i < c->grid->series_count; i++) {
+        bool plain = strcmp(c->grid->series[i], "none") == 0;
+        const canvas_entry entry = {.name = plain ? "no cache, fewer steps" : c->grid->series[i],
+                                    .colour = compose_series_colour(c, i),
+                                    .glyph = CANVAS_POINT,
+                                    .point = compose_point_type(i)};
+        canvas_add_legend(canvas, &entry);
+    }
+    canvas_add_legend(canvas, &hollow);
+}
+
+dit_status compose_pareto(report_composition *c)
+{
+    char y_label[COMPOSE_LABEL];
+    int index = 0;
+    report_canvas canvas = {.script = &c->files->script,
+                            .id = c->id,
+                            .style = c->style,
+                            .title = c->plot->title,
+                            .footer = c->footer,
+                            .panels = c->grid->panel_count,
+                            .margin_left = PARETO_LEFT,
+                            .margin_right = PARETO_RIGHT,
+                            .margin_top = PARETO_TOP,
+                            .margin_bottom = PARETO_BOTTOM,
+                            .panel_width = PARETO_INNER + PARETO_LEFT + PARETO_RIGHT,
+                            .panel_height = PARETO_PLOT_HEIGHT + PARETO_TOP + PARETO_BOTTOM};
+    const report_cell **sorted = malloc((size_t)(c->grid->count + 1) * sizeof *sorted);
+    if (!sorted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", c->id);
+    fill_legend(c, &canvas);
+    canvas_layout(&canvas);
+    c->files->width = canvas.width;
+    c->files->height = canvas.height;
+    canvas_begin(&canvas);
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
+        pareto_panel p = open_panel(c, i);
+        compose_y_label(c, p.quality.symbol, y_label);
+        canvas_panel(&canvas, index++, c->grid->cells[i].panel, missing_line(&p), y_label);
+        put_axes(&p);
+        put_names(&p);
+        put_plots(&p, sorted);
+    }
+    canvas_end(&canvas);
+    free((void *)sorted);
+    return DIT_OK;
+}

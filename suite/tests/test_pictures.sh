@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Pictures of captions in workloads: shipped weights, a picture for each caption one after the other, what is read in them,
+# and the figure of quality over time. A tiny model with random weights stands in for a trained one. Speaks TAP.
+# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+golden=$source_dir/engine/tests/golden
+cd "$work" || exit 4
+
+# A folder of workloads with one more model, tiny-shapes, and its weights.
+mkdir -p workloads/models workloads/weights/tiny-shapes bundle/vae
+for each in "$source_dir"/workloads/*; do [ -e "workloads/$(basename "$each")" ] || ln -s "$each" workloads/; done
+ln -s "$source_dir"/workloads/models/*.json workloads/models/
+ln -s "$source_dir"/workloads/weights/* workloads/weights/
+cp "$golden"/tiny_shapes/{config.json,diffusion_pytorch_model.safetensors,text.safetensors,vocabulary.json} workloads/weights/tiny-shapes/
+cp workloads/weights/tiny-shapes/* bundle/
+export DITBENCH_WORKLOADS=$work/workloads
+
+generate() { "$ditbench" generate bundle --num_inference_steps 4 --guidance_scale 2.5 --prompt shapes:test:6 --pixels "$@" -q; }
+make_bundle() { # with the codec that workloads have
+    python3 - "$golden/e2e_tiny_shapes/e2e.json" <<'PYTHON'
+import json, sys
+json.dump(json.load(open(sys.argv[1]))["scheduler"], open("bundle/scheduler_config.json", "w"))
+json.dump(json.load(open("workloads/vaes/pixel-shuffle.json"))["config"], open("bundle/vae/config.json", "w"))
+PYTHON
+}
+ok "one batch of all captions" eval 'make_bundle && generate --output whole.png'
+
+write_model() { # DIGEST
+    python3 - "$golden" "$1" >workloads/models/tiny-shapes.json <<'PYTHON'
+import json, sys
+golden, digest = sys.argv[1:]
+config = json.load(open(golden + "/tiny_shapes/config.json"))
+print(json.dumps({
+    "schema": "ditbench.model/1", "name": "tiny-shapes", "title": "Tiny", "kind": "image",
+    "latent": {"channels": 12, "vae_spatial": 2, "patch": [2, 2], "dit_in_channels": 12}, "vae": "pixel-shuffle",
+    "text": {"tokens": 16, "dim": 16, "injection": "cross-attention"}, "guidance": "cfg",
+    "weights": {"name": "tiny-shapes", "digest": digest},
+    "default_run": {"height_px": 32, "width_px": 32, "num_inference_steps": 4, "guidance_scale": 2.5, "num_images": 1, "seed": 42, "weights_seed": 7},
+    "config": config, "scheduler": json.load(open(golden + "/e2e_tiny_shapes/e2e.json"))["scheduler"]}))
+PYTHON
+}
+write_workload() { # FILE MORE-DEFAULTS AXES
+    cat >"$1" <<JSON
+{"schema": "ditbench.workload/1", "name": "pictures", "title": "Pictures", "program": "denoise",
+ "defaults": {"model": "tiny-shapes", "platform": "local-cpu", "threads_per_rank": 1, $2},
+ "axes": {$3}, "repeat": {"processes": 2}, "measure": {"warmup_runs": 0, "iterations": 1, "deadline_s": 60},
+ "plots": [{"id": "pareto", "kind": "pareto", "title": "t"}]}
+JSON
+}
+# holds SESSION EXPRESSION: it is true of the list r of results, in order of process and label.
+holds() { python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1] + "/journal.jsonl")]
+r = sorted((x for x in r if x["kind"] == "result"), key=lambda x: (x["process"], x["label"]))
+quality = [x["record"].get("quality") for x in r if x.get("record")]
+sys.exit(0 if eval(sys.argv[2]) else f"{sys.argv[2]} does not hold: {json.dumps(quality)[:1500]}")' "$@"; }
+digest=$(python3 -c 'import json; print(json.load(open("whole.json"))["weights"]["transformer"]["digest"])')
+
+write_model "xxh3:00000000000000000000000000000000"
+write_workload other.json '"prompts": "shapes:test:6"' '"seed": [42]'
+other_weights() { exits 6 "$ditbench" run other.json --output other >message 2>&1 && grep -q "are $digest, but the case is about xxh3:0000" message; }
+ok "weights that are not the model's are refused" other_weights
+
+write_model "$digest"
+write_workload all.json '"prompts": "shapes:test:6"' \
+    '"method": ["single", "ulysses"], "world_size": [1, 2], "cache": ["none", {"policy": "fbcache", "threshold": 0.3}]'
+ok "captions are run one after the other, on one rank and on two, with a cache and without" "$ditbench" run all.json --output all -q
+ok "the session is sound" "$ditbench" verify all
+ok "no case failed, and the first process of each made the pictures" holds all \
+    'len(r) == 9 and all(x["status"] == "ok" for x in r) and [bool(q) for q in quality].count(True) == 4'
+ok "ranks make the pictures of one rank" holds all 'len({q["digest"] for q in quality if q}) == 2'
+ok "a cache decides for each picture, and is held against the run without one" holds all \
+    'sum("hit_share" in q and q["fidelity"]["psnr_db"]["mean"] < 99 for q in quality if q) == 2'
+ok "two ranks are held against one" holds all \
+    'sum(q["fidelity"].get("psnr_db", {}).get("min", 0) > 80 and "hit_share" not in q for q in quality if q) == 1'
+ok "every caption is asked for, and what chance gives" holds all \
+    'all(q["accuracy"]["all"]["asked"] == 6 and "accuracy_shuffled" in q and q["renders"]["set"] == "shapes:test:6" for q in quality if q)'
+
+# colours FILE: the tensor pixels, little-endian floats
+near() { # of the case without a cache on one rank, beside the batch of all
+    python3 - all whole.safetensors <<'PYTHON'
+import array, glob, json, struct, sys
+def pixels(path):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + length])["pixels"]
+    a, b = head["data_offsets"]
+    return head["shape"], array.array("f", data[8 + length + a:8 + length + b])
+lines = [json.loads(line) for line in open(sys.argv[1] + "/journal.jsonl")]
+case = next(x for x in lines if x["kind"] == "result" and x["label"].endswith("32x32 1"))
+shape, own = pixels(glob.glob(f"{sys.argv[1]}/cases/{case['case_id']}/p0/latents.safetensors")[0])
+whole_shape, whole = pixels(sys.argv[2])
+worst = max(abs(x - y) for x, y in zip(own, whole))
+assert shape == whole_shape == [6, 3, 1, 32, 32], (shape, whole_shape)
+assert worst < 1e-5 and max(own) > 0.1, worst
+PYTHON
+}
+ok "a picture alone is that of a batch of all" near
+
+write_workload seeded.json '"prompts": "shapes:test:6"' '"weights": ["trained", "seeded"]'
+ok "seeded weights stand beside as a control" eval '"$ditbench" run seeded.json --output seeded -q && holds seeded "len({q[\"digest\"] for q in quality if q}) == 2"'
+figure() { "$ditbench" report all >/dev/null && head -1 all/report/pareto.csv | grep -q latency_s && grep -q 'no runs with fewer steps beside it' all/report/pareto.gp && [ -s all/report/pareto.svg ]; }
+ok "the figure of quality over time, which says that a line is missing" figure
+
+dropped() { # WORDS: of the only reason
+    exits 2 "$ditbench" expand cell.json >message 2>&1 && grep -q "$1" message || { cat message; return 1; }
+}
+write_workload cell.json '"prompts": "shapes:test:6"' '"model": [{"name": "tiny-shapes", "as": "short", "override": {"num_layers": 1}}]'
+ok "an override has no shipped weights, and understands no captions" dropped 'no text table is shipped'
+write_workload cell.json '"prompts": "shapes:test:6"' '"num_images": [4]'
+ok "captions that are no whole batches are refused" dropped '6 captions are no whole batches of 4 images'
+write_workload cell.json '"prompts": "shapes:test"' '"seed": [42]'
+ok "prompts without a count are refused" dropped 'is not \\"shapes:SPLIT:COUNT\\"\|is not "shapes:SPLIT:COUNT"'
+tap_end
