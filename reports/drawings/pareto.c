@@ -74,7 +74,7 @@ static pareto_panel open_panel(report_composition *c, int first)
     for (int i = first; i < p.end; i++) {
         const report_cell *cell = &c->grid->cells[i];
         if (!is_drawn(cell)) continue;
-        least_time = fmin(least_time, time_end(cell, false)), most_time = fmax(most_time, time_end(cell, true));
+        least_time = fmin(least_time, time_of(cell)->median), most_time = fmax(most_time, time_of(cell)->median);
         least = fmin(least, quality_end(cell, false)), most = fmax(most, quality_end(cell, true));
     }
     if (!isfinite(least)) least_time = least = 0, most_time = most = 1;
