@@ -70,6 +70,22 @@ assert near > 0.99, near
 PYTHON
 }
 ok "products in bfloat16 are near those in float32, and another training" products
+nearest() { # pictures of a split are as far from training as renders are; training pictures are not
+    "$python" - "$work" <<'PYTHON' && "$python" ci/train/nearest.py "$work/fresh.safetensors" --split test --train 64 >/dev/null &&
+import sys
+sys.path.insert(0, "ci/train")
+import shapes, torch
+from safetensors.torch import save_file
+for name, split in (("fresh", "test"), ("repeated", "train")):
+    save_file({"pixels": 2 * torch.from_numpy(shapes.samples(split, 0, 8, False)[0]) - 1}, f"{sys.argv[1]}/{name}.safetensors")
+PYTHON
+        exits 1 "$python" ci/train/nearest.py "$work/repeated.safetensors" --split test --train 64 >"$work/said" && said '"ratio": 0.0'
+}
+ok "a model that repeats training pictures is found" nearest
+cooled() { # the line begins at the step that is named, and a run that has come farther refuses it
+    train shapes_pixart cooled "${tiny[@]}" --cooldown 1:1 && said "stopped at step 2 of 2" && exits 1 train shapes_pixart halves --cooldown 1:1
+}
+ok "a cooldown ends a training early" cooled
 flow_times() { # a training samples at the times of FluxPipeline, as the engine does, and not at the scheduler's own
     "$python" - <<'PYTHON'
 import sys
