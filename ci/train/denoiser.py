@@ -206,8 +206,7 @@ class Training:
         self.args, self.name, self.model, self.clip = args, name, model, clip
         self.objective = OBJECTIVES[args.objective]()
         facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "warm_up", "seed",
-                                                  "products", "compile",
-                                                  "cooldown")}
+                                                  "products", "compile", "cooldown")}
         self.step_model = torch.compile(model) if args.compile else model
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 

@@ -42,8 +42,7 @@ dit_status dit_picture_set_read(const char *path, bool prompt_each, dit_picture_
 void dit_picture_set_release(dit_picture_set *set); /* accepts a zeroed one */
 
 /* Gives NAME-0, NAME-1, ... (or NAME, alone) their captions [count], by number, or all the only one, and the set its digest
- * with them. Captions end
- * with '\0' and have less than DIT_CAPTION_TEXT. */
+ * with them. A caption has less than DIT_CAPTION_TEXT bytes. */
 void dit_picture_set_tell(dit_picture_set *set, const char *const *captions, int64_t count);
 /* Returns the pixels of a picture. */
 const float *dit_picture_set_at(const dit_picture_set *set, int index);

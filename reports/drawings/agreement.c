@@ -168,23 +168,15 @@ dit_status compose_agreement(report_composition *c)
 {
     char y_label[COMPOSE_LABEL];
     int index = 0;
-    report_canvas canvas = {.script = &c->files->script,
-                            .id = c->id,
-                            .style = c->style,
-                            .title = c->plot->title,
-                            .footer = c->footer,
-                            .shape = CANVAS_SQUARE,
-                            .panels = c->grid->panel_count,
-                            .margin_left = AGREEMENT_LEFT,
-                            .margin_right = AGREEMENT_RIGHT,
-                            .margin_top = AGREEMENT_TOP,
-                            .margin_bottom = AGREEMENT_BOTTOM,
-                            .panel_width = AGREEMENT_INNER + AGREEMENT_LEFT + AGREEMENT_RIGHT,
-                            .panel_height = AGREEMENT_PLOT_HEIGHT + AGREEMENT_TOP + AGREEMENT_BOTTOM};
+    report_canvas canvas = compose_canvas(c, (compose_plot){.width = AGREEMENT_INNER,
+                                                            .height = AGREEMENT_PLOT_HEIGHT,
+                                                            .left = AGREEMENT_LEFT,
+                                                            .right = AGREEMENT_RIGHT,
+                                                            .top = AGREEMENT_TOP,
+                                                            .bottom = AGREEMENT_BOTTOM});
+    canvas.shape = CANVAS_SQUARE;
     fill_legend(c, &canvas);
-    canvas_layout(&canvas);
-    c->files->width = canvas.width;
-    c->files->height = canvas.height;
+    compose_fit(c, &canvas);
     canvas_begin(&canvas);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         agreement_panel p = open_panel(c, i);

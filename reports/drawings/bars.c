@@ -136,22 +136,14 @@ static void set_up_canvas(report_composition *c, const bars_layout *layout, repo
     if (inner < title) inner = title;
     if (inner < 200) inner = 200;
     double labels = layout->rotated ? 0.64 * layout->longest_label + 14 : 20;
-    *canvas = (report_canvas){.script = &c->files->script,
-                              .id = c->id,
-                              .style = c->style,
-                              .title = c->plot->title,
-                              .footer = c->footer,
-                              .panels = c->grid->panel_count,
-                              .margin_left = BARS_LEFT,
-                              .margin_right = BARS_RIGHT,
-                              .margin_top = BARS_TOP,
-                              .margin_bottom = (int)labels + 30};
-    canvas->panel_width = (int)inner + BARS_LEFT + BARS_RIGHT;
-    canvas->panel_height = BARS_PLOT_HEIGHT + canvas->margin_top + canvas->margin_bottom;
+    *canvas = compose_canvas(c, (compose_plot){.width = (int)inner,
+                                               .height = BARS_PLOT_HEIGHT,
+                                               .left = BARS_LEFT,
+                                               .right = BARS_RIGHT,
+                                               .top = BARS_TOP,
+                                               .bottom = (int)labels + 30});
     fill_legend(c, canvas);
-    canvas_layout(canvas);
-    c->files->width = canvas->width;
-    c->files->height = canvas->height;
+    compose_fit(c, canvas);
 }
 
 /* ---- one panel --------------------------------------------------------------------------------------------------- */

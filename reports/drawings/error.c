@@ -152,18 +152,12 @@ static void name_series(const report_composition *c, int series, char out[ERROR_
 static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*names)[ERROR_NAME])
 {
     const canvas_entry allowed = {.name = "limit for exact methods: 1e-5", .colour = "#888888", .glyph = CANVAS_LINE};
-    *canvas = (report_canvas){.script = &c->files->script,
-                              .id = c->id,
-                              .style = c->style,
-                              .title = c->plot->title,
-                              .footer = c->footer,
-                              .panels = c->grid->panel_count,
-                              .margin_left = ERROR_LEFT,
-                              .margin_right = ERROR_RIGHT,
-                              .margin_top = ERROR_TOP,
-                              .margin_bottom = ERROR_BOTTOM,
-                              .panel_width = ERROR_INNER + ERROR_LEFT + ERROR_RIGHT,
-                              .panel_height = ERROR_PLOT_HEIGHT + ERROR_TOP + ERROR_BOTTOM};
+    *canvas = compose_canvas(c, (compose_plot){.width = ERROR_INNER,
+                                               .height = ERROR_PLOT_HEIGHT,
+                                               .left = ERROR_LEFT,
+                                               .right = ERROR_RIGHT,
+                                               .top = ERROR_TOP,
+                                               .bottom = ERROR_BOTTOM});
     for (int i = 0; i < c->grid->series_count && i < CANVAS_LEGEND; i++) {
         name_series(c, i, names[i]);
         const canvas_entry entry = {.name = names[i],
@@ -178,9 +172,7 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*n
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i))
         bounded = bounded || open_panel(c, i).bounded;
     if (bounded) canvas_add_legend(canvas, &allowed);
-    canvas_layout(canvas);
-    c->files->width = canvas->width;
-    c->files->height = canvas->height;
+    compose_fit(c, canvas);
 }
 
 dit_status compose_error(report_composition *c)

@@ -32,9 +32,7 @@ report_canvas lanes_canvas(const lanes_panel *p, int panels, int rank_px, int le
 
 void lanes_begin(const lanes_panel *p, report_canvas *canvas)
 {
-    canvas_layout(canvas);
-    p->c->files->width = canvas->width;
-    p->c->files->height = canvas->height;
+    compose_fit(p->c, canvas);
     canvas_begin(canvas);
 }
 

@@ -523,14 +523,7 @@ static const char *shared_label(report_composition *c, char label[COMPOSE_LABEL]
 
 static void set_up_canvas(report_composition *c, report_canvas *canvas, char label[COMPOSE_LABEL])
 {
-    *canvas = (report_canvas){.script = &c->files->script,
-                              .id = c->id,
-                              .style = c->style,
-                              .title = c->plot->title,
-                              .footer = c->footer,
-                              .panels = c->grid->panel_count,
-                              .margin_right = LINES_RIGHT,
-                              .margin_top = LINES_TOP};
+    *canvas = compose_canvas(c, (compose_plot){.width = LINES_INNER, .right = LINES_RIGHT, .top = LINES_TOP});
     canvas->y_label = shared_label(c, label);
     choose_margins(c, canvas, LINES_INNER);
     canvas->panel_width = LINES_INNER + canvas->margin_left + LINES_RIGHT;
@@ -539,9 +532,7 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char lab
     report_canvas first = *canvas;
     canvas_layout(&first); /* tells how wide a plot becomes, and so how often its words break */
     choose_margins(c, canvas, canvas_inner_width(&first));
-    canvas_layout(canvas);
-    c->files->width = canvas->width;
-    c->files->height = canvas->height;
+    compose_fit(c, canvas);
 }
 
 static void write_panel(report_composition *c, const report_canvas *canvas, int index, int first)

@@ -220,24 +220,16 @@ dit_status compose_pareto(report_composition *c)
 {
     char y_label[COMPOSE_LABEL];
     int index = 0;
-    report_canvas canvas = {.script = &c->files->script,
-                            .id = c->id,
-                            .style = c->style,
-                            .title = c->plot->title,
-                            .footer = c->footer,
-                            .panels = c->grid->panel_count,
-                            .margin_left = PARETO_LEFT,
-                            .margin_right = PARETO_RIGHT,
-                            .margin_top = PARETO_TOP,
-                            .margin_bottom = PARETO_BOTTOM,
-                            .panel_width = PARETO_INNER + PARETO_LEFT + PARETO_RIGHT,
-                            .panel_height = PARETO_PLOT_HEIGHT + PARETO_TOP + PARETO_BOTTOM};
+    report_canvas canvas = compose_canvas(c, (compose_plot){.width = PARETO_INNER,
+                                                            .height = PARETO_PLOT_HEIGHT,
+                                                            .left = PARETO_LEFT,
+                                                            .right = PARETO_RIGHT,
+                                                            .top = PARETO_TOP,
+                                                            .bottom = PARETO_BOTTOM});
     const report_cell **sorted = malloc((size_t)(c->grid->count + 1) * sizeof *sorted);
     if (!sorted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", c->id);
     fill_legend(c, &canvas);
-    canvas_layout(&canvas);
-    c->files->width = canvas.width;
-    c->files->height = canvas.height;
+    compose_fit(c, &canvas);
     canvas_begin(&canvas);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         pareto_panel p = open_panel(c, i);

@@ -51,6 +51,7 @@ typedef struct {
     const char *y_label;
     const char *const *parts; /* names of the stacked parts, NULL-terminated; NULL: one part, coloured by series */
     const char *marker;       /* what the marker is, or NULL */
+    const char *whiskers;     /* what intervals are of; NULL: of the median over processes */
     const char *reading;      /* one sentence for the caption: how to read it */
     bool on_request;          /* drawn when a workload asks for it, not by itself */
     bool takes_published;     /* published points of this metric stand in it, too */

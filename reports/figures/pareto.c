@@ -23,6 +23,7 @@ const report_figure_kind report_figure_pareto = {
     .reading =
         "Up and left is better. A line for each way to save work, a point for each setting. A hollow point: another "
         "one is faster and better beyond both intervals.",
+    .whiskers = "95 % interval over captions",
     .on_request = true,
     .measure = measure_pareto,
 };

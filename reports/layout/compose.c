@@ -41,6 +41,29 @@ int compose_block(report_composition *c, const char *name, const char *columns)
     return c->blocks++;
 }
 
+report_canvas compose_canvas(const report_composition *c, compose_plot plot)
+{
+    return (report_canvas){.script = &c->files->script,
+                           .id = c->id,
+                           .style = c->style,
+                           .title = c->plot->title,
+                           .footer = c->footer,
+                           .panels = c->grid->panel_count,
+                           .margin_left = plot.left,
+                           .margin_right = plot.right,
+                           .margin_top = plot.top,
+                           .margin_bottom = plot.bottom,
+                           .panel_width = plot.width + plot.left + plot.right,
+                           .panel_height = plot.height + plot.top + plot.bottom};
+}
+
+void compose_fit(report_composition *c, report_canvas *canvas)
+{
+    canvas_layout(canvas);
+    c->files->width = canvas->width;
+    c->files->height = canvas->height;
+}
+
 void compose_y_label(const report_composition *c, const char *symbol, char out[COMPOSE_LABEL])
 {
     snprintf(out, COMPOSE_LABEL, symbol[0] ? "%s [%s]" : "%s", c->kind->y_label, symbol);

@@ -69,6 +69,15 @@ const char *compose_panel_note(const report_grid *grid, int first);
 int compose_panel_end(const report_grid *grid, int first);
 int compose_group_end(const report_grid *grid, int first);
 
+/* The plot of a panel, in pixels, and the margins around it. */
+typedef struct {
+    int width, height, left, right, top, bottom;
+} compose_plot;
+/* Returns the canvas of the figure, a panel for each of the grid's. */
+report_canvas compose_canvas(const report_composition *c, compose_plot plot);
+/* Lays the canvas out, once its legend is complete, and tells the figure its size. */
+void compose_fit(report_composition *c, report_canvas *canvas);
+
 /* Returns how many bars stand side by side in cells first..end. A published point at the place of a case has no bar. */
 int compose_slots(const report_grid *grid, int first, int end);
 

@@ -8,7 +8,7 @@
 const char *report_whiskers(const report_grid *grid, const report_figure_kind *kind)
 {
     bool some = false, few = false;
-    if (kind->drawing == REPORT_DRAW_PARETO) return "95 % interval over captions";
+    if (kind->whiskers) return kind->whiskers;
     for (int i = 0; i < grid->count && !kind->parts; i++) {
         const report_cell *cell = &grid->cells[i];
         if (report_case_is_published(cell->kase) || cell->bar.n < 2 || !cell->bar.has_interval) continue;
