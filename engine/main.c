@@ -1,6 +1,6 @@
 /* ditbench-engine: one process per rank; runs one case and writes its records.
  *
- *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--no-pictures]
+ *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--converged FILE] [--no-pictures]
  *   ditbench-engine --devices BACKEND
  *   ditbench-engine --isas
  */
@@ -50,7 +50,8 @@ static void check_leaks(void) {}
 
 static void print_help(void)
 {
-    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--no-pictures]\n"
+    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--converged FILE]\n"
+           "                       [--no-pictures]\n"
            "       ditbench-engine --devices BACKEND\n"
            "       ditbench-engine --isas\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
@@ -59,6 +60,8 @@ static void print_help(void)
            "  --out DIR          existing or new folder for the records\n"
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
            "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
+           "  --converged FILE   latents.safetensors of the run whose pictures more steps do not change, to state the\n"
+           "                     distance of this one's to them\n"
            "  --no-pictures      leave out the pictures of a case's captions: another process made them\n"
            "  --devices BACKEND  print the devices of this machine (cuda, host) as JSON, or why there are none\n"
            "  --isas             list the instruction sets that operators are compiled for, best first: here, or\n"
@@ -100,6 +103,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
                                             {"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
                                             {"oracle", required_argument, NULL, 'O'},
+                                            {"converged", required_argument, NULL, 'C'},
                                             {"no-pictures", no_argument, NULL, 'p'},
                                             {"devices", required_argument, NULL, 'd'},
                                             {"isas", no_argument, NULL, 'i'},
@@ -114,6 +118,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'o': args->out_folder = optarg; break;
         case 'r': args->reference = optarg; break;
         case 'O': args->oracle = optarg; break;
+        case 'C': args->converged = optarg; break;
         case 'p': args->no_pictures = true; break;
         case 'd': *done = true; return print_devices(optarg);
         case 'i':

@@ -113,6 +113,7 @@ static void add_figure(report_work *work, const cJSON *declared, const report_fi
         .panel = string_member(declared, "panel", fallback->panel),
         .axis = string_member(declared, "axis", fallback->axis),
         .best = string_member(declared, "best", fallback->best),
+        .y = string_member(declared, "y", fallback->y),
         .pair = string_member(declared, "pair", fallback->pair),
     };
     choose_id(work, figure->plot.id, figure->id);
@@ -127,7 +128,8 @@ static void list_figures(report_work *work)
     cJSON_ArrayForEach(plot, plots)
     {
         if (work->figure_count == REPORT_FIGURES) break;
-        add_figure(work, plot, report_figure_kind_find(string_member(plot, "kind", "")));
+        const report_figure_kind *kind = report_figure_kind_find(string_member(plot, "kind", ""));
+        add_figure(work, plot, report_figure_kind_of(kind, string_member(plot, "y", NULL)));
     }
     const report_figure_kind *const *kinds = report_figure_kinds();
     for (int i = 0; cJSON_GetArraySize(plots) == 0 && kinds[i]; i++) {

@@ -104,7 +104,8 @@ static dit_status judge_pictures(const denoise *d, const dit_program_args *args)
     if (!d->pictures.pixels) return DIT_OK;
     if (snprintf(path, sizeof path, "%s/latents.safetensors", args->out_folder) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of the latents is too long");
-    return dit_pictures_judge(&d->pictures, &d->pipeline, path, args->reference, d->more);
+    const dit_picture_references references = {.one_rank = args->reference, .converged = args->converged};
+    return dit_pictures_judge(&d->pictures, &d->pipeline, path, &references, d->more);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ typedef struct {
     const char *reference;  /* latents.safetensors of the one-rank case or NULL */
     bool no_pictures;       /* of a case that asks for them: another process made them */
     const char *oracle;     /* latents.safetensors of the one-rank case that emulates this one, or NULL */
+    const char *converged;  /* latents.safetensors with the pictures of many steps, or NULL */
 } dit_program_args;
 
 typedef struct {

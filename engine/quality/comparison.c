@@ -210,6 +210,7 @@ static dit_status put_pairs(dit_json_writer *w, cJSON *out, const char *key, con
                             const dit_judged_set *reference, pair_measure measure, double **kept)
 {
     dit_interval mean, low;
+    free(*kept);
     *kept = malloc((size_t)set->pictures.count * sizeof **kept);
     if (!*kept) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d values", set->pictures.count);
     const dit_grouped sample = grouped(set, *kept);

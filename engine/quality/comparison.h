@@ -29,8 +29,8 @@ void dit_judged_set_release(dit_judged_set *set); /* accepts a zeroed one */
 
 /* Adds "pictures", "prompts", "size", "rounded" and "digest" to `out`, and "accuracy" where captions are known. */
 dit_status dit_judged_set_describe(const dit_judged_set *set, cJSON *out);
-/* Adds how near pictures are to those of a reference, pair by pair: psnr_db, ssim. To be called once for a set. Errors:
- * DIT_ERR_MEMORY; what a measure cannot do is its reason. */
+/* Adds how near pictures are to those of a reference, pair by pair: psnr_db, ssim. The set keeps
+ * the values of the latest call. Errors: DIT_ERR_MEMORY; what a measure cannot do is its reason. */
 dit_status dit_judged_set_pairs(dit_judged_set *set, const dit_judged_set *reference, cJSON *out);
 /* Adds how alike two sets are as a whole: kid, fd_shapes, fd_inf, diversity; of clips change, fd_motion. Errors: as
  * dit_judged_set_pairs. */

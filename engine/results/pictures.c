@@ -110,21 +110,34 @@ static dit_status open_network(dit_features **out)
     return DIT_OK;
 }
 
-/* Puts "fidelity": the distance to the pictures that the reference's run made of these captions. */
-static dit_status put_fidelity(dit_json_writer *w, const char *reference, dit_judged_set *own, cJSON *quality)
+/* Fills `object` with the distance to the pictures that another run made of these captions. */
+static dit_status put_distance(dit_json_writer *w, const char *path, const char *name, dit_judged_set *own,
+                               cJSON *object)
 {
     dit_judged_set right;
-    cJSON *fidelity = dit_json_put_object(w, quality, "fidelity");
-    if (!reference) {
-        dit_json_put_string(w, fidelity, "reason", "this is the reference, or none was given");
-        return w->status;
-    }
-    dit_json_put_string(w, fidelity, "reference", "one rank, without a cache");
+    dit_json_put_string(w, object, "reference", name);
     if (w->status != DIT_OK) return w->status;
-    DIT_TRY(dit_judged_set_read(reference, true, NULL, &right));
-    dit_status st = dit_judged_set_pairs(own, &right, fidelity);
+    DIT_TRY(dit_judged_set_read(path, true, NULL, &right));
+    dit_status st = dit_judged_set_pairs(own, &right, object);
     dit_judged_set_release(&right);
     return st;
+}
+
+/* Puts "fidelity", which says why where there is none. */
+static dit_status put_fidelity(dit_json_writer *w, const char *reference, dit_judged_set *own, cJSON *quality)
+{
+    cJSON *fidelity = dit_json_put_object(w, quality, "fidelity");
+    if (reference) return put_distance(w, reference, "one rank, without a cache", own, fidelity);
+    dit_json_put_string(w, fidelity, "reason", "this is the reference, or none was given");
+    return w->status;
+}
+
+/* Puts "converged" where the case was given such pictures. */
+static dit_status put_converged(dit_json_writer *w, const char *converged, dit_judged_set *own, cJSON *quality)
+{
+    if (!converged) return w->status;
+    cJSON *object = dit_json_put_object(w, quality, "converged");
+    return put_distance(w, converged, "one rank, without a cache, many times the steps", own, object);
 }
 
 /* Puts "renders": how alike true pictures of as many captions of this split the set is. */
@@ -163,7 +176,7 @@ static void put_hit_share(dit_json_writer *w, const dit_pictures *p, cJSON *qual
     dit_json_put_number(w, share, "most", most);
 }
 
-static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, const char *reference,
+static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, const dit_picture_references *references,
                         const dit_features *network, dit_judged_set *own, cJSON *record)
 {
     dit_json_writer w = {0};
@@ -175,21 +188,22 @@ static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, con
     if (network) dit_json_put_string(&w, quality, "features", dit_features_digest(network));
     dit_picture_set_tell(&own->pictures, pipeline->captions, pipeline->caption_count);
     dit_json_put_status(&w, dit_judged_set_describe(own, quality));
-    dit_json_put_status(&w, put_fidelity(&w, reference, own, quality));
+    dit_json_put_status(&w, put_fidelity(&w, references->one_rank, own, quality));
+    dit_json_put_status(&w, put_converged(&w, references->converged, own, quality));
     dit_json_put_status(&w, put_renders(&w, kase, network, own, quality));
     put_hit_share(&w, p, quality);
     return w.status;
 }
 
 dit_status dit_pictures_judge(const dit_pictures *pictures, const dit_pipeline *pipeline, const char *path,
-                              const char *reference, cJSON *record)
+                              const dit_picture_references *references, cJSON *record)
 {
     dit_features *network;
     dit_judged_set own;
     DIT_TRY(open_network(&network));
     dit_status st = dit_judged_set_read(path, true, network, &own);
     if (st == DIT_OK) {
-        st = judge(pictures, pipeline, reference, network, &own, record);
+        st = judge(pictures, pipeline, references, network, &own, record);
         dit_judged_set_release(&own);
     }
     dit_features_close(network);

@@ -29,10 +29,15 @@ void dit_pictures_release(dit_pictures *pictures); /* accepts a zeroed one */
 
 /* Fills the tensor `pixels`, as `ditbench generate --pixels` writes it; to be written only where there are pixels. */
 void dit_pictures_tensor(const dit_pictures *pictures, dit_tensor_out *out);
+/* Paths of what pictures are held against, files that have the tensor above; NULL: none. */
+typedef struct {
+    const char *one_rank;  /* the same steps on one rank without a cache */
+    const char *converged; /* so many steps on one rank that more change nothing */
+} dit_picture_references;
 /* Adds "quality" (results/schema/record.md) to `record`, on rank 0: what the pictures at `path`, a file that has the
- * tensor above, show of their captions, how near they are to those of `reference` (NULL: none), and how alike renders of
- * these captions they are. Errors: those of reading the files; DIT_ERR_MEMORY; what a measure cannot do is its reason. */
+ * tensor above, show of their captions, how near they are to those of `references`, and how alike renders of these
+ * captions they are. Errors: those of reading the files; DIT_ERR_MEMORY; what a measure cannot do is its reason. */
 dit_status dit_pictures_judge(const dit_pictures *pictures, const dit_pipeline *pipeline, const char *path,
-                              const char *reference, cJSON *record);
+                              const dit_picture_references *references, cJSON *record);
 
 #endif

@@ -1,6 +1,7 @@
 /* Solvers against diffusers: timesteps exact, sigmas and every step within 2e-6 (golden/README.md), each step from the
  * file's own sample and the whole run free. What is not built is refused. */
 #include "engine/files/config.h"
+#include "base/solver.h"
 #include "base/safetensors.h"
 #include "engine/schedulers/scheduler.h"
 
@@ -328,6 +329,26 @@ static void noise_needs_a_source(void **state)
     expect_status(EULER "}", 4, 0.5, true, DIT_ERR_UNSUPPORTED);
 }
 
+/* The harness refuses converged references of solvers that draw noise, and must know them without an engine. */
+static void the_harness_knows_which_solvers_draw_noise(void **state)
+{
+    static const char *const configs[] = {DPM "}",   DDIM "}", DDPM "}",       EULER "}",
+                                          UNIPC "}", FLOW "}", VIDEO_DDIM "}", VIDEO_DPM "}"};
+    int drawing = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        cJSON *config = cJSON_Parse(configs[i]);
+        bool draws = dit_solver_draws_noise(config);
+        expect_status(configs[i], 4, 0, false, draws ? DIT_ERR_UNSUPPORTED : DIT_OK);
+        assert_int_equal(dit_solver_check_steps(config, 1000),
+                         strstr(configs[i], "Flow") ? DIT_OK : DIT_ERR_UNSUPPORTED);
+        assert_int_equal(dit_solver_check_steps(config, 500), DIT_OK);
+        drawing += draws;
+        cJSON_Delete(config);
+    }
+    assert_int_equal(drawing, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(values_without_a_meaning_are_refused),
         cmocka_unit_test(more_steps_than_the_training_had_are_refused),
         cmocka_unit_test(noise_needs_a_source),
+        cmocka_unit_test(the_harness_knows_which_solvers_draw_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

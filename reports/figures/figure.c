@@ -42,6 +42,15 @@ const report_figure_kind *report_figure_kind_find(const char *kind)
     return NULL;
 }
 
+const report_figure_kind *report_figure_kind_of(const report_figure_kind *kind, const char *y)
+{
+    const char *own = kind ? kind->defaults.y : NULL;
+    if (!kind || !y || (own && strcmp(own, y) == 0)) return kind;
+    for (int i = 0; kind->others && kind->others[i]; i++)
+        if (strcmp(kind->others[i]->defaults.y, y) == 0) return kind->others[i];
+    return NULL;
+}
+
 void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out)
 {
     const dit_summary *summary = &kase->metric[metric];

@@ -17,6 +17,7 @@ typedef struct {
     const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
     const char *axis; /* "even", "linear" or "log", of lines; NULL: even where x are few growing counts, else linear  */
     const char *best; /* one more series: the least over all cases of a panel at each x; NULL: none                 */
+    const char *y;    /* the metric that is drawn, of kinds that draw several; NULL: the kind's own                 */
     const char *pair; /* tags in which a simulated case and its measured twin may differ, beside evidence           */
 } report_plot;
 
@@ -43,7 +44,7 @@ typedef enum {
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
 
-typedef struct {
+typedef struct report_figure_kind {
     const char *kind;
     report_plot defaults; /* title, where, x, series, panel; where may be NULL */
     report_drawing drawing;
@@ -58,6 +59,8 @@ typedef struct {
     report_metric published;
     /* Fills `out` (zeroed by the caller); leaves n at 0 and a reason when the case has no such numbers. */
     void (*measure)(const report_case *kase, report_bar *out);
+    /* The same drawing of other metrics, whose names their defaults.y has; NULL-terminated. NULL: it draws one thing. */
+    const struct report_figure_kind *const *others;
 } report_figure_kind;
 
 /* clang-format off */
@@ -91,6 +94,8 @@ void report_measure_point(const report_case *kase, report_metric metric, report_
 /* Return all kinds, NULL-terminated, and the kind of a name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);
+/* Returns the kind as it draws metric `y` (NULL: its own), or NULL where it does not. */
+const report_figure_kind *report_figure_kind_of(const report_figure_kind *kind, const char *y);
 /* What a plot's "kind" and "axis" may say; NULL-terminated. */
 const char *const *report_figure_kind_names(void);
 const char *const *report_axis_names(void);

@@ -59,6 +59,24 @@
       "that ratio at the 5th percentile of captions") \
     X(PICTURE_SSIM, "picture_ssim", COUNT, HIGHER, LOOSELY, false, "quality/fidelity/ssim/mean", 1, \
       "structural similarity of those pairs, mean over captions") \
+    X(CONVERGED_PSNR, "converged_psnr_db", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/mean", 1, \
+      "signal-to-noise ratio of pictures to those of eight times the steps, mean over captions") \
+    X(CONVERGED_PSNR_LOW, "converged_psnr_db_low", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/low", 1, \
+      "lower end of the 95 % interval of that mean over captions") \
+    X(CONVERGED_PSNR_HIGH, "converged_psnr_db_high", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/high", 1, \
+      "its upper end") \
+    X(CONVERGED_PSNR_P05, "converged_psnr_p05_db", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/p05/value", 1, \
+      "that ratio at the 5th percentile of captions") \
+    X(CONVERGED_PSNR_P05_LOW, "converged_psnr_p05_db_low", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/p05/low", 1, \
+      "lower end of its 95 % interval") \
+    X(CONVERGED_PSNR_P05_HIGH, "converged_psnr_p05_db_high", DECIBEL, HIGHER, LOOSELY, false, "quality/converged/psnr_db/p05/high", 1, \
+      "its upper end") \
+    X(CONVERGED_SSIM, "converged_ssim", COUNT, HIGHER, LOOSELY, false, "quality/converged/ssim/mean", 1, \
+      "structural similarity of those pairs, mean over captions") \
+    X(CONVERGED_SSIM_LOW, "converged_ssim_low", COUNT, HIGHER, LOOSELY, false, "quality/converged/ssim/low", 1, \
+      "lower end of its 95 % interval over captions") \
+    X(CONVERGED_SSIM_HIGH, "converged_ssim_high", COUNT, HIGHER, LOOSELY, false, "quality/converged/ssim/high", 1, \
+      "its upper end") \
     X(ACCURACY, "accuracy", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/all/value", 1, \
       "pictures that show all words of their captions") \
     X(ACCURACY_LOW, "accuracy_low", SHARE, HIGHER, LOOSELY, false, "quality/accuracy/all/low", 1, \

@@ -175,7 +175,7 @@ bool report_case_is_searched(const report_case *kase)
 bool report_case_is_oracle(const report_case *kase)
 {
     const char *method = dit_json_text_or(kase->tags, "method", NULL);
-    return method && strcmp(method, "oracle") == 0;
+    return method && (strcmp(method, "oracle") == 0 || strcmp(method, "converged") == 0);
 }
 
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity)

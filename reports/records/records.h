@@ -125,8 +125,8 @@ bool report_case_is_published(const report_case *kase);
 bool report_takes_fake(void);
 /* True if the fake engine made the numbers up; such a case is in a table only where the harness itself is tested. */
 bool report_case_is_fake(const report_case *kase);
-/* True if the case is an oracle, with which an approximate method is compared, and which is no method itself. Tables
- * show oracles; figures, claims and speedups leave them out. */
+/* True if the case is an oracle, with which an approximate method is compared, or a converged reference of pictures:
+ * neither is a method itself. Tables show them; figures, claims and speedups leave them out. */
 bool report_case_is_oracle(const report_case *kase);
 /* True if a search over meshes would try the case: it divides its work along data, cfg, pipefusion, ring and ulysses
  * only. */

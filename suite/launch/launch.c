@@ -34,6 +34,7 @@ static dit_status engine_words(const suite_launch_plan *plan, suite_command *out
     DIT_TRY(suite_command_words(out, words));
     DIT_TRY(optional_words(out, "--reference", plan->reference));
     DIT_TRY(optional_words(out, "--oracle", plan->oracle));
+    DIT_TRY(optional_words(out, "--converged", plan->converged));
     return plan->no_pictures ? suite_command_words(out, no_pictures) : DIT_OK;
 }
 

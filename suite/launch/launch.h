@@ -22,6 +22,7 @@ typedef struct {
     const char *out_dir;   /* --out; must exist; gets engine.log                                   */
     const char *reference; /* --reference; NULL when there is none                                 */
     const char *oracle;    /* --oracle, of approximate methods; NULL when there is none            */
+    const char *converged; /* --converged, of a case that makes pictures; NULL when there is none  */
     const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
     bool no_pictures;      /* --no-pictures: an earlier process of the case made them                      */
     int world_size, threads_per_rank;

@@ -27,11 +27,19 @@ static const char *reference_file(const suite_case *one)
     return suite_program_of_case(one->document)->result;
 }
 
-/* Case `index` if a process of it ended ok, with the path of what it left; else NULL. */
+/* Whether the engine makes a picture for each caption of the case (engine/results/pictures.h). They are alike in every
+ * process, so the first one makes them. */
+static bool makes_pictures(const suite_case *one)
+{
+    return dit_json_member(one->document, "conditions") && dit_json_member(one->document, "vae");
+}
+
+/* Case `index` if a process of it ended ok, with the path of what it left; else NULL. Of a case that makes pictures only
+ * the process that made them counts, because others may be held against its pictures. */
 static const suite_case *result_of(const suite_run_state *run, int index, char out[SUITE_PATH])
 {
     const suite_case *one = &run->schedule.cases[index];
-    if (run->good_process[index] == SUITE_NOT_RUN) return NULL;
+    if (run->good_process[index] == SUITE_NOT_RUN || (makes_pictures(one) && run->good_process[index])) return NULL;
     if (suite_path(out, "%s/cases/%s/p%d/%s.safetensors", run->session->dir, one->case_id, run->good_process[index],
                    reference_file(one)) != DIT_OK)
         return NULL;
@@ -49,12 +57,12 @@ static const suite_case *find_reference(const suite_run_state *run, const suite_
     return found;
 }
 
-/* The oracle of an approximate case, if there is a result of it yet. */
-static const suite_case *find_oracle(const suite_run_state *run, const suite_case *one, char out[SUITE_PATH])
+/* The case that one names by `id` (its oracle, its converged reference; "": none), if there is a result of it yet. */
+static const suite_case *find_named(const suite_run_state *run, const char *id, char out[SUITE_PATH])
 {
     const suite_case *found = NULL;
-    for (int i = 0; i < run->schedule.case_count && !found && one->oracle_id[0]; i++)
-        if (strcmp(run->schedule.cases[i].case_id, one->oracle_id) == 0) found = result_of(run, i, out);
+    for (int i = 0; i < run->schedule.case_count && !found && id[0]; i++)
+        if (strcmp(run->schedule.cases[i].case_id, id) == 0) found = result_of(run, i, out);
     return found;
 }
 
@@ -76,7 +84,8 @@ static bool lacks(const suite_run_state *run, int other, const cJSON *result, co
 
 bool suite_run_lacks_distance(const suite_run_state *run, int index, const cJSON *result)
 {
-    const suite_case *one = &run->schedule.cases[run->schedule.items[index].case_index];
+    const suite_run_item *item = &run->schedule.items[index];
+    const suite_case *one = &run->schedule.cases[item->case_index];
     bool lacking = false;
     if (run->status[index] != DIT_OUTCOME_OK || one->is_simulated || one->is_oracle) return false;
     for (int i = 0; i < run->schedule.case_count; i++) {
@@ -85,7 +94,9 @@ bool suite_run_lacks_distance(const suite_run_state *run, int index, const cJSON
                         strcmp(other->reference_id, one->reference_id) == 0;
         bool oracle = one->oracle_id[0] && strcmp(other->case_id, one->oracle_id) == 0;
         lacking |= referred && lacks(run, i, result, "reference_case");
+        bool converged = one->converged_id[0] && strcmp(other->case_id, one->converged_id) == 0;
         lacking |= oracle && lacks(run, i, result, "oracle_case");
+        lacking |= converged && item->process == 0 && lacks(run, i, result, "converged_case");
     }
     return lacking;
 }
@@ -114,13 +125,6 @@ const suite_launcher *suite_run_launcher_of(const suite_run_state *run, const su
     return suite_engine_of_case(one->document) ? &suite_adapter_launcher : run->launcher;
 }
 
-/* Whether the engine makes a picture for each caption of the case (engine/results/pictures.h). They are alike in every
- * process, so the first one makes them. */
-static bool makes_pictures(const suite_case *one)
-{
-    return dit_json_member(one->document, "conditions") && dit_json_member(one->document, "vae");
-}
-
 dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_run_item *item, suite_run_paths *paths,
                                       suite_launch_plan *out)
 {
@@ -128,7 +132,9 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
     DIT_TRY(suite_path(paths->case_file, "%s/cases/%s/case.json", run->session->dir, one->case_id));
     DIT_TRY(suite_session_process_dir(run->session, one->case_id, item->process, paths->out_dir));
     paths->reference_case = find_reference(run, one, paths->reference);
-    paths->oracle_case = find_oracle(run, one, paths->oracle);
+    paths->oracle_case = find_named(run, one->oracle_id, paths->oracle);
+    bool no_pictures = item->process > 0 && makes_pictures(one);
+    paths->converged_case = no_pictures ? NULL : find_named(run, one->converged_id, paths->converged);
     suite_run_plan_wire(one, &paths->wire);
     *out = (suite_launch_plan){
         .engine = run->engine,
@@ -136,7 +142,8 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
         .out_dir = paths->out_dir,
         .reference = paths->reference_case ? paths->reference : NULL,
         .oracle = paths->oracle_case ? paths->oracle : NULL,
-        .no_pictures = item->process > 0 && makes_pictures(one),
+        .converged = paths->converged_case ? paths->converged : NULL,
+        .no_pictures = no_pictures,
         .world_size = one->world_size,
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
@@ -182,6 +189,7 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     dit_json_put_string(&w, line, "started", started);
     if (paths->reference_case) dit_json_put_string(&w, line, "reference_case", paths->reference_case->case_id);
     if (paths->oracle_case) dit_json_put_string(&w, line, "oracle_case", paths->oracle_case->case_id);
+    if (paths->converged_case) dit_json_put_string(&w, line, "converged_case", paths->converged_case->case_id);
     suite_run_fill_result_line(&w, line, one, item, outcome);
     if (!one->is_simulated) suite_run_add_contention(&w, line, &paths->contention);
     if (!one->is_simulated) suite_run_warn_of_outlier(&w, line, outcome);

@@ -95,5 +95,6 @@ void suite_run_note_result(suite_run_state *run, int index, dit_outcome status, 
     run->status[index] = (int)status;
     run->unsteady[index] = suite_history_is_unsteady(line);
     run->other_share[index] = dit_json_number_or(line, "other_cores", NAN) / dit_json_number_or(line, "of_cores", NAN);
-    if (status == DIT_OUTCOME_OK) run->good_process[item->case_index] = item->process;
+    int *good = &run->good_process[item->case_index];
+    if (status == DIT_OUTCOME_OK && (*good == SUITE_NOT_RUN || item->process < *good)) *good = item->process;
 }

@@ -28,7 +28,7 @@ typedef struct {
     int *status;                   /* per item: an outcome, or SUITE_NOT_RUN                        */
     bool *unsteady;                /* per item: the machine did not hold still (suite_history_is_unsteady) */
     double *other_share;           /* per item: of the cores, what other processes used; NAN: nobody knows  */
-    int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
+    int *good_process;             /* per case: the first process that ended ok, or SUITE_NOT_RUN   */
     int left_out;                  /* simulated cases of a run that measures only */
     int cores;
     bool single_copy;
@@ -46,10 +46,10 @@ typedef struct {
 
 /* Paths of one item's launch. */
 typedef struct {
-    char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH], oracle[SUITE_PATH];
-    suite_adapter adapter;                          /* of a case of an external engine */
-    const suite_case *reference_case, *oracle_case; /* NULL: none */
-    suite_contention contention;                    /* while it ran; unknown of a simulation */
+    char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH], oracle[SUITE_PATH], converged[SUITE_PATH];
+    suite_adapter adapter;                                           /* of a case of an external engine */
+    const suite_case *reference_case, *oracle_case, *converged_case; /* NULL: none */
+    suite_contention contention;                                     /* while it ran; unknown of a simulation */
     suite_run_wire wire;
 } suite_run_paths;
 
@@ -108,7 +108,7 @@ const suite_launcher *suite_run_launcher_of(const suite_run_state *run, const su
  */
 bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, suite_outcome *outcome);
 /* Returns whether the line of an item that ended ok says that it ran before the case with which it is compared (its
- * one-rank reference, its oracle) had a result, and that case has one now or is to run. */
+ * one-rank reference, its oracle, its converged one) had a result, and that case has one now or is to run. */
 bool suite_run_lacks_distance(const suite_run_state *run, int index, const cJSON *result);
 /* Counts outcomes into the summary. */
 void suite_run_fill_summary(suite_run_state *run);

@@ -21,11 +21,12 @@ static void shuffle(int *indices, int count, uint64_t seed, int block)
 }
 
 /* The passes of block 0. */
-typedef enum { COMPARED_WITH, MEASURED, SIMULATED } pass;
+typedef enum { CONVERGED, COMPARED_WITH, MEASURED, SIMULATED } pass;
 
 static pass pass_of(const suite_case *one)
 {
     if (one->is_simulated) return SIMULATED;
+    if (one->is_converged) return CONVERGED; /* with which references are compared, too */
     return one->is_reference || one->is_oracle ? COMPARED_WITH : MEASURED;
 }
 
@@ -60,6 +61,7 @@ static int plan_block(const suite_workload *workload, int block, int *indices, s
     for (int i = 0; i < workload->case_count; i++) indices[i] = i;
     shuffle(indices, workload->case_count, workload->plan_seed, block);
     if (block == 0) {
+        order = take(workload, indices, CONVERGED, items, order);
         order = take(workload, indices, COMPARED_WITH, items, order);
         order = take(workload, indices, MEASURED, items, order);
         return plan_simulated(workload, indices, items, order);

@@ -8,8 +8,8 @@
 typedef struct {
     int case_index, process, block, order;
 } suite_run_item;
-/* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
- * references and the oracles come first so that later cases can state their distance to them. An oracle is no
+/* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0
+ * converged references come first, then one-rank references and oracles, so that later cases can state their distance to them. An oracle is no
  * measurement, so it has one process. A simulation gives equal results each time, so it has one process too;
  * simulations stand behind the other cases of block 0, so that none runs beside a measurement, those that send most
  * first. *items from malloc. */

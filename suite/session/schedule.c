@@ -20,6 +20,15 @@ static dit_status copy_case(const suite_case *from, suite_case *to)
     return to->document && to->tags ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for case %s", from->label);
 }
 
+/* Keeps the case that case `index` is held against; it stands right behind the first one that needs it, or one further. */
+static void keep_named(const suite_workload *workload, int index, const char *id, bool *keep)
+{
+    int at = index + 2 < workload->case_count ? index + 2 : workload->case_count - 1;
+    if (!id[0]) return;
+    while (at > 0 && strcmp(workload->cases[at].case_id, id) != 0) at--;
+    keep[at] = true;
+}
+
 /* Sets keep[] of what the filter passes; oracles are no user's business, they come with the cases that need them. */
 static dit_status choose_cases(const suite_workload *workload, const char *filter, bool *keep)
 {
@@ -27,10 +36,9 @@ static dit_status choose_cases(const suite_workload *workload, const char *filte
         const suite_case *one = &workload->cases[i];
         if (!one->is_oracle && filter) DIT_TRY(suite_tags_filter(one->tags, filter, &keep[i]));
         if (!one->is_oracle && !filter) keep[i] = true;
-        if (!keep[i] || !one->oracle_id[0]) continue;
-        int at = i + 1; /* behind the first case that needs it */
-        while (at > 0 && strcmp(workload->cases[at].case_id, one->oracle_id) != 0) at--;
-        keep[at] = true;
+        if (!keep[i]) continue;
+        keep_named(workload, i, one->oracle_id, keep);
+        keep_named(workload, i, one->converged_id, keep);
     }
     return DIT_OK;
 }
@@ -159,7 +167,9 @@ static void case_to_json(dit_json_writer *w, const suite_case *one, cJSON *list)
     dit_json_put_int(w, row, "deadline_s", one->deadline_s);
     dit_json_put_bool(w, row, "is_reference", one->is_reference);
     if (one->is_oracle) dit_json_put_bool(w, row, "is_oracle", true);
+    if (one->is_converged) dit_json_put_bool(w, row, "is_converged", true);
     if (one->oracle_id[0]) dit_json_put_string(w, row, "oracle_id", one->oracle_id);
+    if (one->converged_id[0]) dit_json_put_string(w, row, "converged_id", one->converged_id);
     dit_json_put_copy(w, row, "tags", one->tags);
     dit_json_put_copy(w, row, "case", one->document);
 }
@@ -221,7 +231,7 @@ dit_status suite_schedule_save_plan(suite_schedule *schedule, const suite_sessio
 
 static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_case *out)
 {
-    const char *case_id = "", *reference_id = "", *oracle_id = "", *label = "";
+    const char *case_id = "", *reference_id = "", *oracle_id = "", *converged_id = "", *label = "";
     const cJSON *tags = NULL, *document = NULL;
     int64_t world_size = 1;
     char hash[DIT_HASH_HEX];
@@ -232,7 +242,9 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
     DIT_TRY(dit_json_require_int(doc, row, "/cases", "deadline_s", 0, 1 << 30, &out->deadline_s));
     DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_reference", &out->is_reference));
     DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_oracle", &out->is_oracle));
+    DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_converged", &out->is_converged));
     DIT_TRY(dit_json_optional_string(doc, row, "/cases", "oracle_id", &oracle_id));
+    DIT_TRY(dit_json_optional_string(doc, row, "/cases", "converged_id", &converged_id));
     DIT_TRY(dit_json_optional_int(doc, row, "/cases", "predicted_memory_bytes", 0, INT64_C(1) << 52,
                                   &out->predicted_memory_bytes));
     DIT_TRY(dit_json_require_object(doc, row, "/cases", "tags", &tags));
@@ -243,6 +255,7 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
     memcpy(out->case_id, hash, sizeof hash);
     strncpy(out->reference_id, reference_id, sizeof out->reference_id - 1);
     strncpy(out->oracle_id, oracle_id, sizeof out->oracle_id - 1);
+    strncpy(out->converged_id, converged_id, sizeof out->converged_id - 1);
     strncpy(out->label, label, sizeof out->label - 1);
     out->world_size = (int)world_size;
     out->is_simulated = suite_case_simulated(document);

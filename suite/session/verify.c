@@ -409,10 +409,10 @@ static void check_missing(verifier *v, const suite_history *history, const suite
  * result, and a retry ran it again (suite_run_lacks_distance). */
 static bool is_judged_later(const suite_history *history, const suite_history_result *result)
 {
-    static const char *const keys[] = {"reference_case", "oracle_case"};
+    static const char *const keys[] = {"reference_case", "oracle_case", "converged_case"};
     const suite_history_result *newest = suite_history_find(history, result->case_id, result->process);
     bool later = false;
-    for (int i = 0; newest && i < 2; i++)
+    for (int i = 0; newest && i < 3; i++)
         later |= !dit_json_member(result->document, keys[i]) && dit_json_member(newest->document, keys[i]);
     return later;
 }

@@ -68,11 +68,10 @@ typedef struct {
 
 static dit_status read_arguments(int argc, char **argv, fake *f)
 {
-    static const struct option options[] = {{"case", required_argument, NULL, 'c'},
-                                            {"out", required_argument, NULL, 'o'},
-                                            {"reference", required_argument, NULL, 'r'},
-                                            {"oracle", required_argument, NULL, 'r'},
-                                            {0}};
+    static const struct option options[] = {
+        {"case", required_argument, NULL, 'c'},      {"out", required_argument, NULL, 'o'},
+        {"reference", required_argument, NULL, 'r'}, {"oracle", required_argument, NULL, 'r'},
+        {"converged", required_argument, NULL, 'r'}, {0}};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'c') f->case_path = optarg;
         if (option == 'o') f->out = optarg;

@@ -40,12 +40,12 @@ print(json.dumps({
     "config": config, "scheduler": json.load(open(golden + "/e2e_tiny_shapes/e2e.json"))["scheduler"]}))
 PYTHON
 }
-write_workload() { # FILE MORE-DEFAULTS AXES
+write_workload() { # FILE MORE-DEFAULTS AXES MEMBERS
     cat >"$1" <<JSON
 {"schema": "ditbench.workload/1", "name": "pictures", "title": "Pictures", "program": "denoise",
  "defaults": {"model": "tiny-shapes", "platform": "local-cpu", "threads_per_rank": 1, $2},
  "axes": {$3}, "repeat": {"processes": 2}, "measure": {"warmup_runs": 0, "iterations": 1, "deadline_s": 60},
- "plots": [{"id": "pareto", "kind": "pareto", "title": "t"}]}
+ ${4:-}"plots": [{"id": "pareto", "kind": "pareto", "title": "t"}]}
 JSON
 }
 # holds SESSION EXPRESSION: it is true of the list r of results, in order of process and label.
@@ -111,4 +111,78 @@ write_workload cell.json '"prompts": "shapes:test:6"' '"num_images": [4]'
 ok "captions that are no whole batches are refused" dropped '6 captions are no whole batches of 4 images'
 write_workload cell.json '"prompts": "shapes:test"' '"seed": [42]'
 ok "prompts without a count are refused" dropped 'is not \\"shapes:SPLIT:COUNT\\"\|is not "shapes:SPLIT:COUNT"'
+# The converged reference: 8 times the most steps, once, before all others.
+converged='"quality": {"reference": "converged"}, '
+write_workload many.json '"prompts": "shapes:test:6"' \
+    '"num_inference_steps": [2, 4, 8], "cache": ["none", {"policy": "interval", "interval": 2}]' \
+    "$converged"'"exclude": ["cache != '"'none'"' && steps != 8"], '
+sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}/' many.json
+ok "a converged reference is one more case" eval '"$ditbench" run many.json --output many -q && holds many "len(r) == 10"'
+ok "it has the most steps times eight, and one process, the first of all" holds many \
+    '[(x["case"]["run"]["num_inference_steps"], x["order"], x["process"]) for x in r if x["tags"]["method"] == "converged"] == [(64, 0, 0)]'
+ok "every picture of a case is held against it, that of one rank, too" holds many \
+    'all(("converged" in x["record"].get("quality", {})) == (x["process"] == 0 and x["tags"]["method"] not in ("oracle", "converged")) == ("converged_case" in x) for x in r)'
+more_is_nearer() { # each number of steps is nearer than the smaller one, and a cache farther than none
+    holds many '(lambda d: d[2] < d[4] < d[8] < 99 and d["interval(2)"] < d[8])({(x["tags"]["steps"] if x["tags"]["cache"] == "none" else x["tags"]["cache"]): x["record"]["quality"]["converged"]["psnr_db"]["mean"] for x in r if "converged_case" in x})'
+}
+ok "more steps are nearer to it than fewer, and than a cache" more_is_nearer
+ok "that session is sound" "$ditbench" verify many
+itself() { # the converged case again, held against what it left
+    local case
+    case=$(python3 -c 'import json; print(next(x["case_id"] for x in map(json.loads, open("many/journal.jsonl")) if x.get("tags", {}).get("method") == "converged"))')
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$build/bin/ditbench-engine" --case "many/cases/$case/case.json" --out again --converged "many/cases/$case/p0/latents.safetensors" &&
+        python3 -c 'import json; q = json.load(open("again/record.json"))["quality"]["converged"]; assert q["psnr_db"]["min"] == 100 and q["ssim"]["min"] > 0.999999, q'
+}
+ok "its pictures equal themselves" itself
+converged_figure() {
+    "$ditbench" report many >/dev/null && [ -s many/report/pareto.svg ] && grep -q 'PSNR to eight times the steps.*dB' many/report/pareto.gp &&
+        ! grep -q 'no runs with fewer steps' many/report/pareto.gp && ! grep -q 'converged,' many/report/pareto.csv
+}
+ok "the figure draws the distance to it, and no table has it as a method" converged_figure
+exported() { "$ditbench" export many --format csv >many.csv && grep -q converged_psnr_p05_db_low many.csv && ! grep -q '"converged"\|,converged,' many.csv; }
+ok "exports have the distance" exported
+interrupted() { # all results but the first two are lost: what is made is not made again
+    mkdir -p cut && cp -r many/. cut && python3 - <<'PYTHON'
+import json
+lines = open("cut/journal.jsonl").read().splitlines(True)
+results = [i for i, line in enumerate(lines) if json.loads(line)["kind"] == "result"]
+open("cut/journal.jsonl", "w").writelines(lines[:results[2]])
+PYTHON
+    "$ditbench" resume cut -q && holds cut 'len(r) == 10 and sum(x["tags"]["method"] == "converged" for x in r) == 1 and sum("converged_case" in x for x in r) == 4' &&
+        "$ditbench" verify cut
+}
+ok "resuming makes no second one, and hands on the first" interrupted
+late() { # its pictures are gone while the others run, and come back
+    local file
+    mkdir -p late && cp -r many/. late && python3 - <<'PYTHON'
+import json
+lines = open("late/journal.jsonl").read().splitlines(True)
+results = [i for i, line in enumerate(lines) if json.loads(line)["kind"] == "result"]
+open("late/journal.jsonl", "w").writelines(lines[:results[1]])
+PYTHON
+    file=$(python3 -c 'import json; print(next(x["case_id"] for x in map(json.loads, open("late/journal.jsonl")) if x["kind"] == "result"))')
+    file=late/cases/$file/p0/latents.safetensors
+    mv "$file" kept && "$ditbench" resume late -q && holds late 'len(r) == 10 and not any("converged_case" in x for x in r)' && mv kept "$file" &&
+        "$ditbench" resume late --retry-failed -q && holds late 'len(r) == 14 and sum("converged_case" in x for x in r) == 4' && "$ditbench" verify late
+}
+ok "what ran without it is run again for its distance" late
+
+says() { # FILE WORDS: of its expansion, whatever the exit code
+    "$ditbench" expand "$1" >message 2>&1
+    grep -qF "$2" message || { cat message; return 1; }
+}
+write_workload noisy.json '"prompts": "shapes:test:6", "scheduler": {"_class_name": "DDPMScheduler"}' '"seed": [42]' "$converged"
+ok "a solver that draws noise has none, with the reason" says noisy.json 'the converged reference of this cell: DDPMScheduler draws fresh noise at every step'
+write_workload long.json '"prompts": "shapes:test:6"' '"num_inference_steps": [4, 200]' "$converged"
+ok "nor one without a place for so many steps" says long.json '1600 steps do not fit on the 1000 training timesteps'
+refused() { exits 2 "$ditbench" validate "$1" >message 2>&1 && grep -qF "$2" message || { cat message; return 1; }; }
+write_workload bad.json '"prompts": "shapes:test:6"' '"seed": [42]' '"quality": {"reference": "convergd"}, '
+ok "another reference is refused, and the nearest named" refused bad.json 'reference "convergd"'
+write_workload bad.json '"prompts": "shapes:test:6"' '"seed": [42]' '"quality": {"reference": "converged", "steps": 3}, '
+ok "an unknown member is refused" refused bad.json '/quality'
+write_workload bad.json '"num_images": 1' '"seed": [42]' "$converged"
+ok "without prompts there is nothing to hold against it" refused bad.json 'pictures of captions, and no case makes any'
+write_workload bad.json '"prompts": "shapes:test:6"' '"seed": [42]'
+sed -i 's/"title": "t"}/"title": "t", "y": "kid"}/' bad.json
+ok "a metric that the figure does not draw is refused" refused bad.json 'y "kid"'
 tap_end

@@ -21,6 +21,7 @@ static cJSON *case_json(dit_json_writer *w, const suite_case *one)
     if (one->is_oracle) dit_json_put_bool(w, entry, "is_oracle", true);
     if (one->is_simulated) dit_json_put_bool(w, entry, "is_simulated", true);
     if (one->oracle_id[0]) dit_json_put_string(w, entry, "oracle_id", one->oracle_id);
+    if (one->converged_id[0]) dit_json_put_string(w, entry, "converged_id", one->converged_id);
     dit_json_put_reference(w, entry, "tags", one->tags);
     dit_json_put_reference(w, entry, "case", one->document);
     return entry;
@@ -66,6 +67,7 @@ static void print_text(const suite_workload *workload)
     for (int i = 0; i < workload->case_count; i++)
         printf("keep  %.12s  %s%s\n", workload->cases[i].case_id, workload->cases[i].label,
                workload->cases[i].is_reference   ? "  (reference)"
+               : workload->cases[i].is_converged ? "  (converged)"
                : workload->cases[i].is_oracle    ? "  (oracle)"
                : workload->cases[i].is_simulated ? "  (simulated)"
                                                  : "");

@@ -4,6 +4,7 @@
 #include "base/patches.h"
 #include "suite/workload/matrix.h"
 #include "suite/workload/members.h"
+#include "suite/workload/programs/converged.h"
 #include "suite/workload/programs/predict.h"
 #include "suite/workload/programs/program.h"
 
@@ -51,12 +52,19 @@ static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *docu
     put_link(w, cell->platform, part);
 }
 
+/* Other cases are held against it, and its time is of no interest. */
+static bool is_compared_with(const suite_cell *cell)
+{
+    return cell->emulates || cell->converges;
+}
+
 static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const suite_cell *cell, cJSON *measure)
 {
-    dit_json_put_int(w, measure, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs);
-    if (matrix->warmup_most && !cell->emulates) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
-    dit_json_put_int(w, measure, "iterations", cell->emulates ? 1 : matrix->iterations);
-    if (matrix->trace && !cell->emulates) dit_json_put_bool(w, measure, "trace", true);
+    bool once = is_compared_with(cell);
+    dit_json_put_int(w, measure, "warmup_runs", once ? 0 : matrix->warmup_runs);
+    if (matrix->warmup_most && !once) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
+    dit_json_put_int(w, measure, "iterations", once ? 1 : matrix->iterations);
+    if (matrix->trace && !once) dit_json_put_bool(w, measure, "trace", true);
 }
 
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)
@@ -104,6 +112,12 @@ dit_status suite_case_tags(const suite_cell *cell, cJSON **out)
 
 /* ---- label and ids ----------------------------------------------------------------------------------------------- */
 
+/* Whether cells that differ in the parameter share a converged reference. */
+static bool is_any_of_converged(suite_parameter parameter)
+{
+    return parameter == SUITE_PARAMETER_NUM_INFERENCE_STEPS || parameter == SUITE_PARAMETER_CACHE;
+}
+
 /* What the program calls the cell, "flux.1-dev 1024x1024 u2"; behind it the software of a simulated case,
  * "torch-compile", and whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
@@ -117,7 +131,8 @@ static dit_status write_label(const suite_workload *workload, const suite_cell *
         char *value = NULL;
         if (!workload->matrix->varies[p] || !cell->values[p] || suite_parameter_get((suite_parameter)p)->is_named)
             continue;
-        if (cell->emulates && p == SUITE_PARAMETER_THREADS_PER_RANK) continue;
+        if (is_compared_with(cell) && p == SUITE_PARAMETER_THREADS_PER_RANK) continue;
+        if (cell->converges && is_any_of_converged((suite_parameter)p)) continue;
         const cJSON *item = cell->values[p];
         if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &value));
         used += (size_t)snprintf(out + used, size - used, " %s=%s", suite_parameter_key((suite_parameter)p),
@@ -196,9 +211,10 @@ static int64_t predict_memory(const suite_cell *cell)
     return memory[0] + memory[1] + memory[2] + memory[3];
 }
 
-/* An oracle computes as many whole images a step as there are groups of rows. */
+/* An oracle computes as many whole images a step as there are groups of rows; a converged reference has more steps. */
 static int64_t oracle_deadline_s(const suite_cell *cell, int64_t deadline_s)
 {
+    if (cell->converges) return deadline_s * SUITE_CONVERGED_TIMES;
     int64_t bands = dit_parallel_bands(&cell->emulated, &cell->facts), patches = cell->emulated.degree[DIT_AXIS_PATCH];
     return deadline_s * (bands > patches ? bands : patches);
 }
@@ -210,15 +226,16 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     bool external = suite_engine_is_external(cell->engine);
     bool alone = cell->world_size == 1, approximates = program->approximates && program->approximates(cell);
     out->world_size = cell->world_size;
-    out->deadline_s = cell->emulates ? oracle_deadline_s(cell, deadline_s) : deadline_s;
+    out->deadline_s = is_compared_with(cell) ? oracle_deadline_s(cell, deadline_s) : deadline_s;
     DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
     DIT_TRY(hash_document(out->document, out->case_id));
     DIT_TRY(predict_bytes(cell, out));
     out->predicted_memory_bytes = predict_memory(cell);
-    out->is_oracle = cell->emulates;
+    out->is_oracle = is_compared_with(cell);
+    out->is_converged = cell->converges;
     out->is_simulated = cell->simulated;
     bool cached = cell->cache.policy != DIT_CACHE_NONE;
-    bool plain = !external && !cell->emulates && !cell->simulated && !cell->fp8_linear && !approximates;
+    bool plain = !external && !is_compared_with(cell) && !cell->simulated && !cell->fp8_linear && !approximates;
     out->is_reference = alone && plain && !cached;
     if (cell->simulated || (alone && approximates)) return DIT_OK;
     return hash_reference(cell, out->document, out->reference_id);

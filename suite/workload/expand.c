@@ -7,6 +7,7 @@
 #include "suite/workload/case.h"
 #include "suite/workload/expand.h"
 #include "suite/workload/matrix.h"
+#include "suite/workload/programs/converged.h"
 #include "suite/workload/programs/program.h"
 #include "suite/workload/tags.h"
 
@@ -323,23 +324,40 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, c
     return DIT_OK;
 }
 
-/* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */
-static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
+/* Adds what other cases are held against, and tells its id, unless an earlier case is the same. What cannot run is
+ * dropped alone. */
+static dit_status add_compared(suite_workload *workload, const suite_cell *cell, char id[DIT_HASH_HEX], id_set *seen)
 {
-    suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
+    suite_case *one = &workload->cases[workload->case_count];
+    dit_status st = build_oracle(workload, cell, one);
+    if (st == DIT_OK) memcpy(id, one->case_id, sizeof one->case_id);
+    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count))
+        workload->case_count++;
+    else
+        forget_case(one);
+    return st;
+}
+
+/* Behind case `own` its oracle, if it is approximate. */
+static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, int own, id_set *seen)
+{
     suite_cell oracle;
     if (!cell->program->oracle || cell->simulated || cell->fp8_linear) return DIT_OK;
     if (!cell->program->oracle(cell, &oracle)) return DIT_OK;
-    dit_status st = build_oracle(workload, &oracle, one);
-    if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);
-    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
-        workload->case_count++;
-        return DIT_OK;
-    }
-    forget_case(one);
-    return st == DIT_OK  ? DIT_OK
-           : is_drop(st) ? drop_cell(workload, index, cell->search_index, "the oracle of this cell: ", st)
-                         : st;
+    dit_status st = add_compared(workload, &oracle, workload->cases[own].oracle_id, seen);
+    return is_drop(st) ? drop_cell(workload, index, cell->search_index, "the oracle of this cell: ", st) : st;
+}
+
+/* Behind case `own` and its oracle its converged reference, if its pictures are to be held against one. */
+static dit_status add_converged(suite_workload *workload, int64_t index, const suite_cell *cell, int own, id_set *seen)
+{
+    suite_case *one = &workload->cases[own];
+    suite_cell converged;
+    if (!suite_converged_is_wanted(workload, cell)) return DIT_OK;
+    dit_status st = suite_converged_cell(workload, one->document, cell, &converged);
+    if (st == DIT_OK) st = add_compared(workload, &converged, one->converged_id, seen);
+    return is_drop(st) ? drop_cell(workload, index, cell->search_index, "the converged reference of this cell: ", st)
+                       : st;
 }
 
 /* `mesh`: of a search; 0 of others. */
@@ -349,8 +367,9 @@ static dit_status expand_cell(suite_workload *workload, int64_t index, int mesh,
     suite_cell cell;
     dit_status st = build_case(workload, index, mesh, &cell, one);
     if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
-        workload->case_count++;
-        return add_oracle(workload, index, &cell, seen);
+        int own = workload->case_count++;
+        DIT_TRY(add_oracle(workload, index, &cell, own, seen));
+        return add_converged(workload, index, &cell, own, seen);
     }
     cJSON *tags = one->tags;
     one->tags = NULL;
@@ -398,7 +417,7 @@ dit_status suite_expand(suite_workload *workload)
     int64_t cells = workload->matrix->cell_count, most;
     id_set seen = {0};
     DIT_TRY(count_meshes(workload, &most));
-    most *= 2; /* each may have an oracle */
+    most *= 3; /* each may have an oracle, and a converged reference */
     dit_status st = id_set_init(&seen, most);
     workload->cases = calloc((size_t)most, sizeof *workload->cases);
     workload->dropped = calloc((size_t)most, sizeof *workload->dropped);

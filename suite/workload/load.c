@@ -8,6 +8,7 @@
 #include "suite/workload/matrix.h"
 #include "suite/workload/names.h"
 #include "suite/workload/plots.h"
+#include "suite/workload/programs/converged.h"
 #include "suite/workload/programs/program.h"
 #include "suite/workload/rules.h"
 #include "suite/workload/settings.h"
@@ -94,15 +95,17 @@ static dit_status read_measure(suite_workload *workload)
 
 static dit_status read_workload(suite_workload *workload)
 {
-    static const char *const keys[] = {"schema", "name",   "title",     "description", "program", "defaults",
-                                       "axes",   "zip",    "exclude",   "constraints", "repeat",  "measure",
-                                       "plots",  "expect", "notes_for", "published",   "gate",    NULL};
+    static const char *const keys[] = {"schema",    "name",    "title",   "description", "program",
+                                       "defaults",  "axes",    "zip",     "exclude",     "constraints",
+                                       "repeat",    "measure", "plots",   "expect",      "notes_for",
+                                       "published", "gate",    "quality", NULL};
     const dit_json *doc = &workload->source;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(read_head(workload));
     DIT_TRY(read_repeat(workload));
     DIT_TRY(read_measure(workload));
     DIT_TRY(suite_axes_read(workload));
+    DIT_TRY(suite_converged_read(workload));
     DIT_TRY(suite_rules_check(workload));
     return suite_plots_read(workload);
 }

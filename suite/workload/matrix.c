@@ -14,6 +14,7 @@ void suite_matrix_free(suite_matrix *matrix)
     free(matrix->models);
     free(matrix->platforms);
     free(matrix->profiles);
+    cJSON_Delete(matrix->made);
     free(matrix);
 }
 

@@ -51,6 +51,7 @@ typedef struct suite_matrix {
     int64_t warmup_runs, iterations, deadline_s;
     int64_t warmup_most; /* 0: a fixed number of warm-up runs */
     bool trace;          /* one more run of every case, recorded */
+    bool converged;      /* pictures are held against a converged reference (programs/converged.h) */
     bool waits;          /* simulated: the host waits for the device after every forward of a layer */
     const char
         *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
@@ -60,6 +61,7 @@ typedef struct suite_matrix {
     int platform_count;
     suite_profile_value *profiles;
     int profile_count;
+    cJSON *made; /* values that no file has, owned; NULL: none */
 } suite_matrix;
 
 void suite_matrix_free(suite_matrix *matrix);
@@ -85,6 +87,7 @@ typedef struct {
     dit_facts facts;       /* of program denoise */
     bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
     dit_parallel emulated;
+    bool converges;                /* the converged reference of other cells */
     dit_cache cache;               /* of program denoise; of an oracle, the one that it emulates */
     dit_layer layer;               /* of program attention  */
     suite_layer_question question; /* of program layer_plan */

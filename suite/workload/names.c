@@ -68,7 +68,8 @@ static bool is_known_elsewhere(const char *tag, const char *word)
     const char *kind = catalogue_of(tag);
     char **names = NULL;
     if (strcmp(tag, "method") == 0 || strcmp(tag, "attention") == 0)
-        return suite_method_check(word) == DIT_OK || (dit_error_clear(), strcmp(word, "oracle") == 0);
+        return suite_method_check(word) == DIT_OK ||
+               (dit_error_clear(), strcmp(word, "oracle") == 0 || strcmp(word, "converged") == 0);
     if (!kind) return true;
     if (suite_catalogue_names(kind, &names) != DIT_OK) return dit_error_clear(), true;
     bool found = holds((const char *const *)names, word) || strchr(word, '~');

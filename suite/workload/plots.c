@@ -90,11 +90,27 @@ static dit_status require_word(const dit_json *doc, const char *pointer, const c
     return dit_json_fail_word(doc, at, key, word, words);
 }
 
+/* `y` is a metric that figures of this kind draw. */
+static dit_status check_metric(const dit_json *doc, const char *pointer, const char *kind, const char *y)
+{
+    enum { MOST = 8 };
+    const report_figure_kind *found = report_figure_kind_find(kind);
+    const char *names[MOST + 2] = {found->defaults.y};
+    char at[SUITE_POINTER];
+    if (report_figure_kind_of(found, y)) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, pointer, "y");
+    if (!found->others)
+        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "kind %s draws one thing only", kind),
+                              "leave y out");
+    for (int i = 0; found->others[i] && i < MOST; i++) names[i + 1] = found->others[i]->defaults.y;
+    return dit_json_fail_word(doc, at, "y", y, names);
+}
+
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id",    "kind", "title", "where", "x", "series",
-                                       "panel", "axis", "best",  "pair",  NULL};
-    const char *kind, *title, *where = NULL, *axis = NULL, *best = NULL;
+                                       "panel", "axis", "best",  "pair",  "y", NULL};
+    const char *kind, *title, *where = NULL, *axis = NULL, *best = NULL, *y = NULL;
     char at[SUITE_POINTER];
     DIT_TRY(suite_only_keys(doc, plot, pointer, keys));
     DIT_TRY(require_new_id(doc, array, plot, pointer));
@@ -108,6 +124,8 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "best", &best));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "axis", &axis));
     if (axis) DIT_TRY(require_word(doc, pointer, "axis", axis, report_axis_names()));
+    DIT_TRY(dit_json_optional_string(doc, plot, pointer, "y", &y));
+    if (y) DIT_TRY(check_metric(doc, pointer, kind, y));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
     dit_json_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;

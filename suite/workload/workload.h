@@ -17,9 +17,12 @@ typedef struct {
     char reference_id[DIT_HASH_HEX]; /* equal for cases that must give the same image (case without parallel, attention,
                                         platform, measure); "" for programs without one */
     bool is_reference;               /* world size 1: the one-rank reference of its reference_id */
-    bool is_oracle;                  /* one rank that emulates an approximate method; nothing a user asked for */
+    bool is_oracle;                  /* one rank that emulates an approximate method, or a converged reference
+                                        (converged.h); others are held against it, and nobody asked for it */
+    bool is_converged;               /* of those, a converged reference */
     bool is_simulated;               /* of a platform with backend cost: compared with nothing, run once */
     char oracle_id[DIT_HASH_HEX];    /* the case that an approximate one must agree with; "" for exact ones */
+    char converged_id[DIT_HASH_HEX]; /* the converged reference of its pictures; "": none */
     cJSON *document;                 /* the case */
     cJSON *tags;                     /* flat {"model","resolution","method",...}: what plots and filters see */
     char label[160];                 /* for people: "pixart-alpha-xl-2 256x256 u2" */

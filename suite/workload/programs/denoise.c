@@ -97,28 +97,33 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
 
 /* ---- its oracle -------------------------------------------------------------------------------------------------- */
 
-/* Cells differ by threads, oracles do not: each uses the machine as well as one rank can, whatever the cell was to
- * measure. */
-static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
+/* Cells differ by threads, what they are held against does not: it uses the machine as well as one rank can, whatever
+ * the cell was to measure. */
+static void leave_alone(suite_cell *cell)
 {
     enum { MOST_THREADS = 16 };
+    cell->parallel = (dit_parallel){.rows_degree = 1};
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) cell->parallel.degree[axis] = 1;
+    cell->world_size = 1;
+    cell->threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
+    if (cell->platform->on_device) cell->threads_per_rank = 0;
+    cell->no_graphs = false;
+    cell->attention = dit_parallel_attention(&cell->parallel);
+    dit_parallel_label(&cell->parallel, cell->mesh);
+}
+
+static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
+{
     bool cached = cell->cache.policy != DIT_CACHE_NONE;
     if (!cached && !dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return false;
     *oracle = *cell;
     oracle->emulates = true;
     if (!cached) oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
-    oracle->parallel = (dit_parallel){.rows_degree = 1};
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) oracle->parallel.degree[axis] = 1;
-    oracle->world_size = 1;
-    oracle->threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
-    if (cell->platform->on_device) oracle->threads_per_rank = 0;
-    oracle->no_graphs = false;
-    oracle->attention = dit_parallel_attention(&oracle->parallel);
+    leave_alone(oracle);
     if (cached) oracle->emulated = oracle->parallel;
     if (cached && !dit_cache_is_known(&cell->cache))
         oracle->emulated.degree[DIT_AXIS_DATA] = cell->parallel.degree[DIT_AXIS_DATA];
     snprintf(oracle->method, sizeof oracle->method, "oracle");
-    dit_parallel_label(&oracle->parallel, oracle->mesh);
     return true;
 }
 
@@ -311,7 +316,9 @@ static void write_mesh(const suite_cell *cell, char *out, size_t size)
     write_settings(cell, settings);
     dit_cache_label(&cell->cache, cache, sizeof cache);
     if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
-    if (cell->cache.policy != DIT_CACHE_NONE)
+    if (cell->converges)
+        snprintf(out, size, "converged, %lld steps", (long long)cell->facts.steps);
+    else if (cell->cache.policy != DIT_CACHE_NONE)
         snprintf(out, size, "%s %s", cell->emulates ? "oracle" : cell->mesh, cache);
     else if (!cell->emulates)
         snprintf(out, size, "%s%s", cell->mesh, settings);
@@ -390,6 +397,7 @@ const suite_program suite_program_denoise = {
     .judge = judge,
     .memory = predict_memory,
     .oracle = make_oracle,
+    .alone = leave_alone,
     .label = write_label,
     .identity = put_identity,
     .read = read_case,

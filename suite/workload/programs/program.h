@@ -41,6 +41,8 @@ typedef struct suite_program {
     void (*memory)(const suite_cell *cell, int64_t bytes[4]);
     /* Gives the cell that an approximate one is compared with; false when the cell is exact. NULL: all are. */
     bool (*oracle)(const suite_cell *cell, suite_cell *out);
+    /* Takes the mesh from a cell: one rank that uses the machine as well as one can. NULL: it makes no pictures. */
+    void (*alone)(suite_cell *cell);
     /* Writes what is run, on which mesh: "pixart-alpha-xl-2 256x256 u2". */
     void (*label)(const suite_cell *cell, char *out, size_t size);
     /* Puts the members of a case that decide its result. */
