@@ -30,6 +30,31 @@ void dit_stats_sort_placed(dit_placed *values, int n)
     if (n > 0) qsort(values, (size_t)n, sizeof *values, compare_placed);
 }
 
+/* ranks[i] of values[i], from 0; equal values share the mean of theirs. */
+static void rank(const double *values, int n, dit_placed *scratch, double *ranks)
+{
+    for (int i = 0; i < n; i++) scratch[i] = (dit_placed){values[i], i};
+    dit_stats_sort_placed(scratch, n);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !(scratch[end].value > scratch[i].value);) end++;
+        for (int k = i; k < end; k++) ranks[scratch[k].place] = (i + end - 1) / 2.0;
+    }
+}
+
+double dit_stats_rank_correlation(const double *x, const double *y, int n, dit_placed *scratch, double *ranks)
+{
+    double mean = (n - 1) / 2.0, xy = 0, xx = 0, yy = 0, *of_x = ranks, *of_y = ranks + n;
+    if (n < 2) return NAN;
+    rank(x, n, scratch, of_x);
+    rank(y, n, scratch, of_y);
+    for (int i = 0; i < n; i++) {
+        xy += (of_x[i] - mean) * (of_y[i] - mean);
+        xx += (of_x[i] - mean) * (of_x[i] - mean);
+        yy += (of_y[i] - mean) * (of_y[i] - mean);
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}
+
 static double sorted_median(const double *sorted, int n)
 {
     if (n == 0) return 0;

@@ -31,6 +31,9 @@ typedef struct {
 } dit_placed;
 /* Puts n of them, none of which is NaN, into ascending order of value. */
 void dit_stats_sort_placed(dit_placed *values, int n);
+/* Returns Spearman's rank correlation of n pairs, in [-1, 1]: Pearson's of their ranks, equal values sharing the mean of
+ * theirs. NaN where all values of a side are equal, or n < 2. `scratch` [n] and `ranks` [2 n] belong to the caller. */
+double dit_stats_rank_correlation(const double *x, const double *y, int n, dit_placed *scratch, double *ranks);
 /* Returns the median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */

@@ -199,7 +199,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
 
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "trace", "scope", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "trace", "probe", "scope", NULL};
     const cJSON *measure = NULL;
     int64_t warmup_runs = 1, warmup_most = 0, iterations = 1;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
@@ -211,6 +211,7 @@ dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
             dit_json_optional_int(doc, measure, "/measure", "warmup_most", 2, DIT_CASE_MAX_ITERATIONS, &warmup_most));
         DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, DIT_CASE_MAX_ITERATIONS, &iterations));
         DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &out->trace));
+        DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &out->probe));
     }
     out->warmup_runs = (int)warmup_runs;
     out->warmup_most = (int)warmup_most;

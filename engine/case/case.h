@@ -49,6 +49,7 @@ typedef struct {
     int warmup_most; /* above warmup_runs: warming up goes on until times are steady; 0: it does not */
     bool for_guest;  /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
     bool trace;      /* one more run, recorded as a timeline */
+    bool probe;      /* one more run, in which every layer is compared from step to step */
 } dit_case;
 
 /* Reads a case. Pointers in *out lead into `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
@@ -73,7 +74,7 @@ dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *c
 /* Reads {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path is NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);
-/* Reads `measure`: warm-up runs, iterations, and whether there is a trace. */
+/* Reads `measure`: warm-up runs, iterations, and whether there are a trace and a probe. */
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out);
 /* Computes the case_id: the hash of the canonical document. */
 dit_status dit_case_hash(const dit_json *doc, char out[33]);

@@ -176,6 +176,7 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
     dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
     DIT_TRY(layer_joined_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
     layer_norm(rt, x, normed, &norm);

@@ -397,9 +397,11 @@ static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_heads(model, &block->q, 0);
     norm_heads(model, &block->k, A);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), part->text_count));
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                      rows_columns(qkv, 2 * A, A), joint_rows(part, JOINT_BOTH, m->attended, A)));
     if (index == 0) DIT_TRY(tap_attention(model, block));
+    DIT_TRY(dit_tap_attended(model, &block->out, joint_rows(part, JOINT_BOTH, m->attended, A), part->text_count));
     DIT_TRY(add_streams(model, &block->out, m->attended));
 
     norm_streams(model, &block->before_mlp);

@@ -495,9 +495,11 @@ static dit_status self_attention(dit_model *model, int64_t index)
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_and_rotate(model, rows_columns(qkv, 0, A), block->norm_q);
     norm_and_rotate(model, rows_columns(qkv, A, A), block->norm_k);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                      rows_columns(qkv, 2 * A, A), attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
     return layer_joined_add(rt, &block->out, attended, x, NULL, 0);
 }
 

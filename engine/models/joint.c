@@ -277,13 +277,32 @@ dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_blo
                           "aux.block_0.attn.1");
 }
 
+dit_status joint_tap_keys(dit_model *model, const joint *j)
+{
+    return dit_tap_keys(model, projected(j, JOINT_BOTH, 1), projected(j, JOINT_BOTH, 2), j->view->text_count);
+}
+
+dit_status joint_tap_attended(dit_model *model, const joint *j, const joint_block *block)
+{
+    DIT_TRY(dit_tap_attended(model, &block->image.attention.out, joint_attended(j, JOINT_IMAGE), 0));
+    if (block->text.chunks == JOINT_LAST_CHUNKS || !j->view->text_count) return DIT_OK;
+    return dit_tap_attended(model, &block->text.attention.out, joint_attended(j, JOINT_TEXT), j->view->text_count);
+}
+
+dit_status joint_tap_attended_raw(dit_model *model, const joint *j)
+{
+    return dit_tap_layer_rows(model, DIT_TAP_ATTENTION, joint_attended(j, JOINT_BOTH), j->view->text_count);
+}
+
 dit_status joint_double_block(dit_model *model, const joint *j, const joint_block *block, bool tapped)
 {
     dit_runtime *rt = model->params.rt;
     joint_before_attention(rt, j, &block->image);
     joint_before_attention(rt, j, &block->text);
+    DIT_TRY(joint_tap_keys(model, j));
     DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
     if (tapped) DIT_TRY(joint_tap_attention(model, j, block));
+    DIT_TRY(joint_tap_attended(model, j, block));
     DIT_TRY(joint_add_attention(rt, j, &block->image));
     DIT_TRY(joint_add_attention(rt, j, &block->text));
     DIT_TRY(joint_add_mlp(rt, j, &block->image));

@@ -117,6 +117,11 @@ dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stre
 dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* x += gate * out([attended | gelu(MLP in(normed))]): one projection of one buffer. */
 dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream);
+/* Shows k and v of both streams to a tap that takes layers; after joint_before_attention. */
+dit_status joint_tap_keys(dit_model *model, const joint *j);
+/* Shows it what a double block's attention gives, and what that of a block without output projections gives. */
+dit_status joint_tap_attended(dit_model *model, const joint *j, const joint_block *block);
+dit_status joint_tap_attended_raw(dit_model *model, const joint *j);
 /* Taps what a double block's attention adds to image and text: "aux.block_0.attn.0", ".1". */
 dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block);
 /* Runs a double block with the model's first policy; `tapped`: also calls joint_tap_attention. Collective, as

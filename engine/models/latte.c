@@ -115,6 +115,7 @@ static dit_status latte_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(load_blocks(params, m, "temporal_transformer_blocks", false, &m->temporal));
     DIT_TRY(make_time_table(rt, m));
     int64_t cells = m->common.c.patch * m->common.c.patch;
+    model->layers_per_block = 2; /* one within frames, one over time */
     model->input_channels = m->common.c.in_channels * cells;
     model->output_channels = m->common.c.out_channels * cells;
     model->needs[DIT_CONDITION_TEXT].elements = m->common.text_tokens * m->common.c.text_dim;
@@ -158,7 +159,8 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
     int64_t A = a->A;
     dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
              attended = rows_dense(a->attended, a->B, a->view->image_count, A);
-    dit_rows qkv = within_frames(a, adaln_before_attention(model->params.rt, a, &m->spatial[index]));
+    dit_rows image = adaln_before_attention(model->params.rt, a, &m->spatial[index]), qkv = within_frames(a, image);
+    DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                      rows_columns(qkv, 2 * A, A), within_frames(a, attended)));
     DIT_TRY(adaln_after_attention(model, a, &m->spatial[index], false));
@@ -186,8 +188,11 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     int64_t A = a->A;
     dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
              attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, x, 0));
+    model->layer++;
     if (index == 0 && a->segments > 1) add_time(rt, m);
     dit_rows qkv = adaln_before_attention(rt, a, &m->temporal[index]);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
     for (int64_t b = 0; b < a->B; b++) {
         dit_rows places = over_time(a, qkv, b);
         layer_local_attention(rt, a->H, rows_columns(places, 0, A), rows_columns(places, A, A),

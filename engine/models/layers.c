@@ -395,7 +395,7 @@ dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, cons
 {
     char name[128];
     va_list args;
-    if (!model->params.tap) return DIT_OK;
+    if (!model->params.tap || !model->params.tap->take) return DIT_OK;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
@@ -416,7 +416,7 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
 {
     char name[128];
     va_list args;
-    if (!model->params.tap) return DIT_OK;
+    if (!model->params.tap || !model->params.tap->take) return DIT_OK;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
@@ -426,6 +426,44 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
     dit_status st = dit_arena_fp32(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
     if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
     if (st == DIT_OK) st = tap_rows(model, layout, out, name);
+    dit_arena_release_to(&rt->step, mark);
+    return st;
+}
+
+static bool takes_layers(const dit_model *model)
+{
+    return model->params.tap && model->params.tap->take_layer;
+}
+
+dit_status dit_tap_layer_rows(dit_model *model, dit_tap_point point, dit_rows rows, int64_t text)
+{
+    if (!takes_layers(model)) return DIT_OK;
+    return model->params.tap->take_layer(model->params.tap, &(dit_tap_layer){.layer = model->layer,
+                                                                             .point = point,
+                                                                             .data = rows.data,
+                                                                             .batch = rows.batch,
+                                                                             .rows = rows.rows,
+                                                                             .cols = rows.cols,
+                                                                             .ld = rows.ld,
+                                                                             .stride = rows.stride,
+                                                                             .text = text});
+}
+
+dit_status dit_tap_keys(dit_model *model, dit_rows k, dit_rows v, int64_t text)
+{
+    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_K, k, text));
+    return dit_tap_layer_rows(model, DIT_TAP_V, v, text);
+}
+
+dit_status dit_tap_attended(dit_model *model, const dit_joined *joined, dit_rows x, int64_t text)
+{
+    if (!takes_layers(model)) return DIT_OK;
+    dit_runtime *rt = model->params.rt;
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_rows out = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
+    dit_status st = dit_arena_fp32(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
+    if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
+    if (st == DIT_OK) st = dit_tap_layer_rows(model, DIT_TAP_ATTENTION, out, text);
     dit_arena_release_to(&rt->step, mark);
     return st;
 }
@@ -449,7 +487,7 @@ dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, con
     char name[128];
     va_list args;
     int64_t elements = rows.batch * rows.rows * rows.cols, of = dit_tp_share(model->params.rt).of;
-    if (!model->params.tap) return DIT_OK;
+    if (!model->params.tap || !model->params.tap->take) return DIT_OK;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);

@@ -161,4 +161,12 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
 dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Show a point of the block that runs to a tap that takes layers; without one they do nothing. Of each batch entry's
+ * rows the first `text` are joint text. */
+dit_status dit_tap_layer_rows(dit_model *model, dit_tap_point point, dit_rows rows, int64_t text);
+/* k, v: what self-attention takes. */
+dit_status dit_tap_keys(dit_model *model, dit_rows k, dit_rows v, int64_t text);
+/* joined(x), as dit_tap_joined. */
+dit_status dit_tap_attended(dit_model *model, const dit_joined *joined, dit_rows x, int64_t text);
+
 #endif

@@ -64,7 +64,8 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
     DIT_TRY(dit_model_find(&params->config, &ops));
     dit_model *model = calloc(1, sizeof *model);
     if (!model) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
-    *model = (dit_model){.ops = ops, .params = *params, .view = params->partition, .timestep_divisor = 1.0f};
+    *model = (dit_model){
+        .ops = ops, .params = *params, .view = params->partition, .layers_per_block = 1, .timestep_divisor = 1.0f};
     model->params.stage = stage_of(params->rt);
     dit_status st = ops->create(&model->params, model);
     if (st == DIT_OK && !params->rt->no_graphs) st = dit_graphs_create(params->rt, &model->graphs);
@@ -140,6 +141,24 @@ int64_t dit_model_skip_elements(const dit_model *model)
     return model->view.batch * model->view.image_count * model->width;
 }
 
+/* Shows the stream as it lies between blocks. */
+static dit_status tap_stream(dit_model *model)
+{
+    dit_tap *tap = model->params.tap;
+    const dit_partition *view = &model->view;
+    if (!tap || !tap->take_layer) return DIT_OK;
+    int64_t text = model->params.rt->facts.joint ? view->text_count : 0, rows = text + view->image_count;
+    return tap->take_layer(tap, &(dit_tap_layer){.layer = model->layer,
+                                                 .point = DIT_TAP_STREAM,
+                                                 .data = model->stream,
+                                                 .batch = view->batch,
+                                                 .rows = rows,
+                                                 .cols = model->width,
+                                                 .ld = model->width,
+                                                 .stride = rows * model->width,
+                                                 .text = text});
+}
+
 dit_status dit_model_begin(dit_model *model, const float *timestep)
 {
     DIT_TIMED(model->params.rt, DIT_TIME_EMBED,
@@ -151,7 +170,8 @@ dit_status dit_model_embed(dit_model *model, const float *latents)
 {
     DIT_TIMED(model->params.rt, DIT_TIME_EMBED,
               DIT_PIECE(model, DIT_PIECE_BEFORE, 0, DIT_TRY(model->ops->embed(model, latents))));
-    return DIT_OK;
+    model->layer = -1;
+    return tap_stream(model);
 }
 
 dit_status dit_model_attention_input(dit_model *model, float *out)
@@ -168,7 +188,10 @@ static dit_status run_blocks(dit_model *model, dit_range blocks, void (*between)
         if (blocks.first <= model->params.stage.blocks.first) DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
         for (int64_t i = blocks.first; i < blocks.first + blocks.count; i++) {
             if (!dit_stage_has(&model->params, i)) continue;
+            model->layer = i * model->layers_per_block;
             DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
+            model->layer = (i + 1) * model->layers_per_block - 1;
+            DIT_TRY(tap_stream(model));
             if (between) between(context);
         }
     });
@@ -247,7 +270,7 @@ dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char 
 {
     char name[128];
     va_list args;
-    if (!model->params.tap) return DIT_OK;
+    if (!model->params.tap || !model->params.tap->take) return DIT_OK;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);

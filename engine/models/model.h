@@ -15,10 +15,33 @@
 #include "engine/runtime/graphs.h"
 #include "engine/runtime/weights.h"
 
-/* Receives intermediate results, for a caller that wants them (golden checks); names are those of golden/README.md. */
+/* What every block shows of its self-attention and of the stream (dit_tap.take_layer). */
+typedef enum {
+    DIT_TAP_K,         /* keys as attention takes them: normalised and rotated where the model does so         */
+    DIT_TAP_V,         /* values                                                                               */
+    DIT_TAP_ATTENTION, /* what attention gives after its output projection, before the gate; blocks that have no such
+                          projection (FLUX's single ones) show what it gives before                            */
+    DIT_TAP_STREAM,    /* what the layer passes on; of layer -1 what the first one takes                        */
+    DIT_TAP_POINTS
+} dit_tap_point;
+
+/* Rows of one point of one layer, in operators' memory. */
+typedef struct {
+    int64_t layer; /* of the whole model: its block, or where a block has several self-attentions, one of these;
+                      -1: before the first */
+    dit_tap_point point;
+    const float *data;
+    int64_t batch, rows, cols, ld, stride; /* [batch, rows, cols], rows ld and entries stride floats apart */
+    int64_t text;                          /* rows of joint text, which come first                         */
+} dit_tap_layer;
+
+/* Receives intermediate results, for a caller that wants them. The functions may be NULL. */
 typedef struct dit_tap dit_tap;
 struct dit_tap {
+    /* Golden checks; names are those of golden/README.md. Collective. */
     dit_status (*take)(dit_tap *tap, const char *name, const dit_shards *shards);
+    /* Probes of redundancy: every point of every layer. Of a point, rows of text may come in a call of their own. */
+    dit_status (*take_layer)(dit_tap *tap, const dit_tap_layer *layer);
 };
 
 /* Which blocks a rank holds. The first stage embeds, the last one has the head; without a pipeline one stage does
@@ -82,6 +105,8 @@ struct dit_model {
     dit_attention *attention[DIT_MODEL_POLICIES]; /* [0] the main one; freed with the model          */
     void *state;
     dit_window window;
+    int64_t layers_per_block;                /* self-attention layers, one after the other, that taps tell apart: 1  */
+    int64_t layer;                           /* that runs, as dit_tap_layer has it                                  */
     dit_partition view;                      /* the partition, cut to the window                     */
     float *stream;                           /* what blocks pass on: [batch, text rows of joint text + image rows of
                                                 the view, width], dense                              */

@@ -186,6 +186,7 @@ static dit_status pixart_block(dit_model *model, int64_t index)
     adaln *a = &m->common;
     int64_t A = a->A;
     dit_rows qkv = adaln_before_attention(model->params.rt, a, &m->blocks[index]);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                      rows_columns(qkv, 2 * A, A),
                                      rows_dense(a->attended, a->B, a->view->image_count, A)));

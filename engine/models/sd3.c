@@ -277,9 +277,11 @@ static dit_status sd3_forward_block(dit_model *model, int64_t index)
     const joint_stream *image = &block->streams.image, *text = &block->streams.text;
     joint_before_attention(rt, j, image);
     joint_before_attention(rt, j, text);
+    DIT_TRY(joint_tap_keys(model, j));
     DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
     if (block->dual) DIT_TRY(second_attention(model, block));
     if (index == 0) DIT_TRY(tap_attention(model, block));
+    DIT_TRY(joint_tap_attended(model, j, &block->streams));
 
     DIT_TRY(joint_add_attention(rt, j, image));
     if (block->dual) DIT_TRY(joint_add(rt, j, image, &block->second.out, second_attended(j), GATE_SECOND));

@@ -392,6 +392,7 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
     DIT_TRY(norm_heads(rt, m, block->norm_k, k));
     layer_head_norm(rt, q, &rotate);
     layer_head_norm(rt, k, &rotate);
+    DIT_TRY(dit_tap_keys(model, k, v, 0));
     return layer_sequence_attention(model->attention[0], q, k, v, out);
 }
 
@@ -434,6 +435,7 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
 
     DIT_TRY(self_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
     DIT_TRY(layer_joined_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride));
 
     DIT_TRY(cross_attention(model, block, x, attended));

@@ -9,6 +9,7 @@
 #include "engine/results/measure.h"
 #include "engine/results/pictures.h"
 #include "engine/results/reference.h"
+#include "engine/redundancy/probe.h"
 #include "engine/results/timeline.h"
 #include "engine/sampling/executor.h"
 
@@ -19,7 +20,7 @@ typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
     dit_pictures pictures; /* of the case's captions; none without                        */
-    cJSON *more;           /* members for the record: "trace" and "quality", if the case asks for them */
+    cJSON *more;           /* members for the record: "trace", "quality" and "probe", if the case asks for them */
 } denoise;
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
@@ -134,6 +135,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     if (d->pipeline.rt.parallel.rows_degree > 1)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: denoise decodes nothing",
                         d->pipeline.rt.parallel.rows_degree);
+    DIT_TRY(dit_probe_check(&d->pipeline));
     d->more = cJSON_CreateObject();
     if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     if (!args->no_pictures) DIT_TRY(dit_pictures_make(&d->pipeline, &d->pictures));
@@ -142,6 +144,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));
     DIT_TRY(judge_pictures(d, args));
+    DIT_TRY(dit_probe_take(&d->pipeline, args->out_folder, d->more));
     DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
                                                   .kase = &d->pipeline.kase,
                                                   .rt = &d->pipeline.rt,

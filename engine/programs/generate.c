@@ -12,6 +12,7 @@
 #include "engine/files/picture.h"
 #include "engine/programs/program.h"
 #include "engine/results/reference.h"
+#include "engine/redundancy/probe.h"
 #include "engine/results/timeline.h"
 
 #include "base/buffer.h"
@@ -137,6 +138,7 @@ static dit_status prepare(generation *g)
     DIT_TRY(read_picture(g));
     DIT_TRY(read_vae(g));
     DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
+    DIT_TRY(dit_probe_check(&g->pipeline));
     dit_runtime *rt = &g->pipeline.rt;
     if (g->pipeline.batches > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
@@ -400,6 +402,7 @@ static dit_status generate(generation *g)
         DIT_TRY(write_latents(g));
     }
     DIT_TRY(decode_all(g));
+    DIT_TRY(dit_probe_take(&g->pipeline, g->args->out_folder, g->more));
     return finish(g);
 }
 

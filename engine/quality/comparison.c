@@ -2,7 +2,7 @@
 
 #include "base/json_writer.h"
 #include "engine/quality/accuracy.h"
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 #include "engine/quality/frechet.h"
 #include "engine/quality/kernel_distance.h"
 #include "engine/quality/spread.h"

@@ -1,7 +1,7 @@
 /* Comparison: all measures of one set of pictures beside another, as members of a document.
  *
  * Each measure is an object. One that cannot be taken has only "reason", so that nobody takes its absence for a zero.
- * Intervals are 95 %; prompts are the unit of resampling (engine/quality/bootstrap.h), blocks of prompts for "kid".
+ * Intervals are 95 %; prompts are the unit of resampling (base/bootstrap.h), blocks of prompts for "kid".
  */
 #ifndef DIT_ENGINE_COMPARISON_H
 #define DIT_ENGINE_COMPARISON_H

@@ -7,7 +7,7 @@
 #ifndef DIT_ENGINE_KERNEL_DISTANCE_H
 #define DIT_ENGINE_KERNEL_DISTANCE_H
 
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 #include "engine/quality/frechet.h"
 
 /* Computes the distance of all rows. Errors: DIT_ERR_SHAPE when widths differ or a set has fewer than two rows;

@@ -6,7 +6,7 @@
 #ifndef DIT_ENGINE_SPREAD_H
 #define DIT_ENGINE_SPREAD_H
 
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 #include "engine/quality/fidelity.h"
 #include "engine/quality/frechet.h"
 

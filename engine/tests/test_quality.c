@@ -2,7 +2,7 @@
  * hostile inputs. */
 #include "base/json.h"
 #include "base/rng.h"
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 #include "engine/quality/fidelity.h"
 #include "engine/quality/frechet.h"
 #include "engine/quality/kernel_distance.h"

@@ -39,7 +39,9 @@ typedef enum {
     REPORT_DRAW_ERROR,
     REPORT_DRAW_TIMELINE,
     REPORT_DRAW_SCHEDULE,
-    REPORT_DRAW_PARETO
+    REPORT_DRAW_PARETO,
+    REPORT_DRAW_HEATMAP,
+    REPORT_DRAW_PROFILE
 } report_drawing;
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
@@ -80,6 +82,8 @@ typedef struct report_figure_kind {
     X(throughput) \
     X(phases) \
     X(pareto) \
+    X(heatmap) \
+    X(profile_grid) \
     X(agreement)
 /* clang-format on */
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;

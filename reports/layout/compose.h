@@ -30,6 +30,12 @@ dit_status compose_agreement(report_composition *c);
 /* Draws a quality over the latency of its case, a line for each series. */
 dit_status compose_pareto(report_composition *c);
 
+/* Draws how much K, V and attention change by layer and step, three panels for each case with a probe. Errors: those of
+ * report_probe_read; DIT_ERR_NOT_FOUND when no case has a probe. */
+dit_status compose_heatmap(report_composition *c);
+/* Draws the changes of one case over its steps, a panel for each layer. Errors: those of compose_heatmap. */
+dit_status compose_profile(report_composition *c);
+
 /* Draws lines over a number. The axis is logarithmic for distances and linear for other units. */
 dit_status compose_error(report_composition *c);
 

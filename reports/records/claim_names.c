@@ -166,11 +166,21 @@ static dit_status check_test(const name_check *check, const dit_expr_argument *a
                           "as in all('rel_l2 < 1e-5')");
 }
 
+static dit_status check_scale(const char *function, const dit_expr_argument *arguments, int count)
+{
+    bool text = count > 0 && !arguments[0].name && arguments[0].value.kind == DIT_VALUE_STRING;
+    if (text && holds_word(report_claim_scales(), arguments[0].value.string)) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_EXPRESSION, "write 'place' or 'noise' as the first argument of %s()", function),
+        "as in %s('place', model='shapes-pixart')", function);
+}
+
 /* The first argument of what is no count: a metric, or an expression over single cases. */
 static dit_status check_first(const name_check *check, const char *function, const dit_expr_argument *arguments,
                               int count)
 {
     bool tests = strcmp(function, "all") == 0 || strcmp(function, "any") == 0;
+    if (report_claim_is_likeness(function)) return check_scale(function, arguments, count);
     if (count > 0) return tests ? check_test(check, arguments) : check_metric(arguments);
     return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "%s() needs an argument", function), "as in %s",
                           tests ? "all('rel_l2 < 1e-5')" : "median('latency_s', method='ring')");

@@ -2,6 +2,7 @@
 
 #include "base/expr.h"
 #include "reports/records/agreement.h"
+#include "reports/records/likeness.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 enum { CLAIM_CALLS = 8, CLAIM_ENOUGH = 6 };
+
+static const char likeness_low[] = "rank_correlation_low", likeness_high[] = "rank_correlation_high";
+static const char *const likeness_scales[] = {"place", "noise", NULL};
 
 /* Which end of its interval a timing value is read at. */
 typedef enum { END_MEDIAN, END_LOW, END_HIGH } interval_end;
@@ -460,15 +464,54 @@ static dit_status call_test(claim_state *state, const char *name, const dit_expr
     return st;
 }
 
+/* The bound of all rank correlations between the cases that match; each pair has its interval over prompts. */
+static dit_status call_likeness(claim_state *state, const char *name, const dit_expr_argument *arguments, int count,
+                                dit_value *out)
+{
+    const report_case **cases = NULL;
+    report_likeness likeness;
+    const char *scale = arguments[0].value.string;
+    bool on_noise = strcmp(scale, likeness_scales[1]) == 0;
+    int found = 0;
+    if (!on_noise && strcmp(scale, likeness_scales[0]) != 0)
+        return leave_undecided(state, "\"%.60s\" is neither \"place\" nor \"noise\"", scale);
+    if (!state->probing) note_call(state, name, arguments, count);
+    DIT_TRY(select_cases(state, arguments + 1, count - 1, &cases, &found));
+    dit_status st = report_likeness_of(cases, found, on_noise, &likeness);
+    free(cases);
+    if (st == DIT_ERR_MEMORY) return st;
+    if (st != DIT_OK) return leave_undecided(state, "%.400s", dit_error_last()->message);
+    *out = (dit_value){DIT_VALUE_NUMBER, strcmp(name, likeness_low) == 0 ? likeness.low : likeness.high, NULL};
+    if (!state->probing)
+        dit_buffer_printf(
+            &state->judgement->numbers,
+            " = %.3f: correlations %.3f to %.3f, bounds %.3f to %.3f, %d pair%s of cases x K, V, attention",
+            out->number, likeness.least, likeness.most, likeness.low, likeness.high, likeness.pairs,
+            likeness.pairs == 1 ? "" : "s");
+    return DIT_OK;
+}
+
+const char *const *report_claim_scales(void)
+{
+    return likeness_scales;
+}
+
+bool report_claim_is_likeness(const char *function)
+{
+    return strcmp(function, likeness_low) == 0 || strcmp(function, likeness_high) == 0;
+}
+
 const char *const *report_claim_functions(void)
 {
     enum { FOLDS = sizeof folds / sizeof folds[0] };
-    static _Thread_local const char *names[FOLDS + 4];
+    static _Thread_local const char *names[FOLDS + 6];
     int used = 0;
     for (int i = 0; i < FOLDS; i++) names[used++] = folds[i].name;
     names[used++] = "count";
     names[used++] = "all";
     names[used++] = "any";
+    names[used++] = likeness_low;
+    names[used++] = likeness_high;
     return names;
 }
 
@@ -479,6 +522,7 @@ static dit_status claim_call(void *context, const char *name, const dit_expr_arg
     if (strcmp(name, "count") == 0) return call_count(context, arguments, count, out);
     if (!text_first) return DIT_ERR_NOT_FOUND; /* min(1, 2) is the expressions' own */
     if (strcmp(name, "all") == 0 || strcmp(name, "any") == 0) return call_test(context, name, arguments, count, out);
+    if (report_claim_is_likeness(name)) return call_likeness(context, name, arguments, count, out);
     for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
         if (strcmp(folds[i].name, name) == 0) return call_fold(context, name, folds[i].fold, arguments, count, out);
     }

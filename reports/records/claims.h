@@ -4,6 +4,9 @@
  *   median, min, max, mean, geomean('metric', tag=value, ...)   over the case values (medians over processes)
  *   count(tag=value, ...)                                       cases, whatever their status; status='ok' selects
  *   all('expr', tag=value, ...), any('expr', ...)               expr sees the tags and metrics of one case at a time
+ *   rank_correlation_low('place', tag=value, ...), ..._high     how alike cases with probes change from step to step:
+ *                                                               the lowest lower, the highest upper bound of all pairs;
+ *                                                               steps at equal 'place' in the run or equal 'noise'
  *
  * A case without the number that a claim asks for (`all('latency_s < 5')` of a case that failed) leaves the claim
  * undecided, and the reason names it. A case that ran out of memory is an outcome, and counts as one: it is not the
@@ -54,6 +57,9 @@ typedef struct {
 
 /* The names of the functions that claims have beside the functions of every expression, NULL-terminated. */
 const char *const *report_claim_functions(void);
+/* Whether a function takes a scale before its selection, and the scales, NULL-terminated. */
+bool report_claim_is_likeness(const char *function);
+const char *const *report_claim_scales(void);
 
 /* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);

@@ -201,6 +201,18 @@ static dit_status read_trace(const dit_json *doc, const cJSON *record, int64_t p
     return set_text(&kase->trace.digest, digest);
 }
 
+static dit_status read_probe(const dit_json *doc, const cJSON *record, int64_t process, report_case *kase)
+{
+    const cJSON *probe = NULL;
+    const char *digest = NULL;
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "probe", &probe));
+    report_probe_file_release(&kase->probe);
+    if (!probe) return DIT_OK;
+    DIT_TRY(dit_json_require_string(doc, probe, "/record/probe", "digest", &digest));
+    kase->probe.process = process;
+    return set_text(&kase->probe.digest, digest);
+}
+
 /* What the records of a line's case must say: "simulated" where the cost model stands for the hardware. */
 static dit_status read_backend(const dit_json *doc, const char **out)
 {
@@ -376,6 +388,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     read_warnings(doc->root, record, kase);
     DIT_TRY(read_ranks(doc, record, kase, process));
     DIT_TRY(read_trace(doc, record, process->process, kase));
+    DIT_TRY(read_probe(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }
 
@@ -664,18 +677,25 @@ dit_status report_table_parse(const char *text, size_t length, const char *path,
     return st;
 }
 
-/* Traces lie beside the journal, under the case's own name: hex digits, so that no journal names another place. */
-static dit_status find_traces(const char *path, report_table *table)
+/* Files of a case lie beside the journal, under the case's own name: hex digits, so that no journal names another place. */
+static dit_status find_file(const char *path, const report_case *kase, int64_t process, const char *name, char **out)
 {
     const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) : 1;
+    char file[4096];
+    if (kase->case_id[strspn(kase->case_id, "0123456789abcdef")]) return DIT_OK;
+    int used = snprintf(file, sizeof file, "%.*s/cases/%s/p%lld/%s", slash ? (int)(slash - path) : 1,
+                        slash ? path : ".", kase->case_id, (long long)process, name);
+    return used < (int)sizeof file ? set_text(out, file) : DIT_OK;
+}
+
+static dit_status find_files(const char *path, report_table *table)
+{
     for (int i = 0; i < table->case_count; i++) {
         report_case *kase = &table->cases[i];
-        char file[4096];
-        if (!kase->trace.digest || kase->case_id[strspn(kase->case_id, "0123456789abcdef")]) continue;
-        int used = snprintf(file, sizeof file, "%.*s/cases/%s/p%lld/trace.json", folder, slash ? path : ".",
-                            kase->case_id, (long long)kase->trace.process);
-        if (used < (int)sizeof file) DIT_TRY(set_text(&kase->trace.path, file));
+        report_trace *trace = &kase->trace;
+        report_probe_file *probe = &kase->probe;
+        if (trace->digest) DIT_TRY(find_file(path, kase, trace->process, "trace.json", &trace->path));
+        if (probe->digest) DIT_TRY(find_file(path, kase, probe->process, "probe.safetensors", &probe->path));
     }
     return DIT_OK;
 }
@@ -687,7 +707,7 @@ dit_status report_table_read(const char *path, report_table *out)
     *out = (report_table){0};
     DIT_TRY(dit_file_read(path, records_limit, &text, &length));
     dit_status st = report_table_parse(text, length, path, out);
-    if (st == DIT_OK) st = find_traces(path, out);
+    if (st == DIT_OK) st = find_files(path, out);
     if (st != DIT_OK) report_table_release(out);
     free(text);
     return st;

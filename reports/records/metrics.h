@@ -105,6 +105,20 @@
       "Frechet distance of pictures to renders of their captions, in features of shapes-features") \
     X(PICTURES_HIT_SHARE, "pictures_hit_share", SHARE, NEITHER, LOOSELY, false, "quality/hit_share/mean", 1, \
       "steps that a cache reused, mean over batches of captions") \
+    X(REDUNDANCY_EXPLAINED, "redundancy_explained", SHARE, NEITHER, LOOSELY, false, "probe/summary/explained/value", 1, \
+      "variance of the changes of K, V and attention that layer and step explain over prompts, the least of the three") \
+    X(REDUNDANCY_EXPLAINED_LOW, "redundancy_explained_low", SHARE, NEITHER, LOOSELY, false, "probe/summary/explained/low", 1, \
+      "lower end of the 95 % interval of redundancy_explained") \
+    X(REDUNDANCY_VARIATION, "redundancy_variation", SHARE, NEITHER, LOOSELY, false, "probe/summary/variation/value", 1, \
+      "standard deviation over mean of these changes over prompts, mean over layers and steps, the most of the three") \
+    X(CHANGE_K, "change_k", RELATIVE, NEITHER, LOOSELY, false, "probe/summary/k/change", 1, \
+      "change of keys from one step to the next over their size, median over prompts, layers and steps") \
+    X(CHANGE_V, "change_v", RELATIVE, NEITHER, LOOSELY, false, "probe/summary/v/change", 1, \
+      "that of values") \
+    X(CHANGE_ATTENTION, "change_attention", RELATIVE, NEITHER, LOOSELY, false, "probe/summary/attention/change", 1, \
+      "that of what attention gives") \
+    X(CHANGE_BLOCK, "change_block", RELATIVE, NEITHER, LOOSELY, false, "probe/summary/block/change", 1, \
+      "that of what a block adds to the stream") \
     X(CACHE_HITS, "cache_hits", COUNT, NEITHER, EXACTLY, false, "cache/hits", 1, \
       "steps that reused their middle blocks") \
     X(HIT_SHARE, "hit_share", RELATIVE, NEITHER, EXACTLY, false, "cache/hit_share", 1, \

@@ -21,6 +21,13 @@ void report_traffic_release(report_case *kase)
     kase->traffic_count = 0;
 }
 
+void report_probe_file_release(report_probe_file *probe)
+{
+    free(probe->path);
+    free(probe->digest);
+    *probe = (report_probe_file){0};
+}
+
 void report_trace_release(report_trace *trace)
 {
     free(trace->path);
@@ -42,6 +49,7 @@ static void report_case_release(report_case *kase)
 {
     report_traffic_release(kase);
     report_trace_release(&kase->trace);
+    report_probe_file_release(&kase->probe);
     report_failure_release(&kase->failure);
     cJSON_Delete(kase->tags);
     for (int i = 0; i < kase->process_count; i++) free(kase->processes[i].hosts);

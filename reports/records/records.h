@@ -37,6 +37,12 @@ typedef struct {
     double clock_uncertainty_s, dropped; /* the largest; of all ranks */
 } report_trace;
 
+/* The probe of redundancy (records/probe.h) that the newest process with status ok left. */
+typedef struct {
+    char *path, *digest; /* NULL: none. The file need not be there */
+    int64_t process;
+} report_probe_file;
+
 /* Why a process gave no number. */
 typedef struct {
     char *code, *message, *hint, *phase, *log;
@@ -59,6 +65,7 @@ typedef struct {
     int traffic_count;
     cJSON *counts; /* what it did of each kind, all ranks (ranks.h); NULL: it does not say */
     report_trace trace;
+    report_probe_file probe;
     bool projection; /* simulated, and nobody has timed its software on a GPU */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
@@ -112,6 +119,7 @@ void report_table_release(report_table *table);
 void report_published_release(report_published *point);
 void report_traffic_release(report_case *kase);
 void report_trace_release(report_trace *trace);
+void report_probe_file_release(report_probe_file *probe);
 
 bool report_published_has_value(const report_published *point);
 /* True if the source shows the best of a search over meshes. */

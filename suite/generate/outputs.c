@@ -139,19 +139,22 @@ static dit_status place_pictures(const suite_delivery *delivery, const cJSON *re
 dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *record, cJSON *answer)
 {
     dit_json_writer w = {0};
-    char latents[SUITE_PATH], kept[SUITE_PATH], trace[SUITE_PATH];
+    char latents[SUITE_PATH], kept[SUITE_PATH], trace[SUITE_PATH], probe[SUITE_PATH];
     cJSON *pictures = dit_json_put_array(&w, answer, "pictures");
     DIT_TRY(place_pictures(delivery, record, pictures));
     if (delivery->stem[0]) {
         DIT_TRY(move(delivery, "latents.safetensors", ".safetensors", latents));
         DIT_TRY(move(delivery, "record.json", ".json", kept));
         DIT_TRY(move(delivery, "trace.json", ".trace.json", trace));
+        DIT_TRY(move(delivery, "probe.safetensors", ".probe.safetensors", probe));
     } else {
         DIT_TRY(suite_path(latents, "%s/latents.safetensors", delivery->folder));
         DIT_TRY(suite_path(kept, "%s/record.json", delivery->folder));
         DIT_TRY(suite_path(trace, "%s/trace.json", delivery->folder));
+        DIT_TRY(suite_path(probe, "%s/probe.safetensors", delivery->folder));
     }
     if (dit_json_member(record, "trace")) suite_text_put(&w, answer, "trace", trace);
+    if (dit_json_member(record, "probe")) suite_text_put(&w, answer, "probe", probe);
     suite_text_put(&w, answer, "latents", latents);
     suite_text_put(&w, answer, "record", kept);
     return w.status;

@@ -592,9 +592,10 @@ static dit_status add_placement(const suite_request *r, cJSON *document)
     if (r->element) dit_json_put_string(&w, part, "element", r->element);
     if (r->fp8_linear) dit_json_put_bool(&w, part, "fp8_linear", true);
     if (r->no_graphs) dit_json_put_bool(&w, part, "graphs", false);
-    if (!r->trace) return w.status;
+    if (!r->trace && !r->probe) return w.status;
     part = dit_json_put_object(&w, document, "measure");
-    dit_json_put_bool(&w, part, "trace", true);
+    if (r->trace) dit_json_put_bool(&w, part, "trace", true);
+    if (r->probe) dit_json_put_bool(&w, part, "probe", true);
     return w.status;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
     const char *weights;                       /* of the transformer, for a model of the catalogue */
     int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
     double guidance_scale, flow_shift;
-    bool tiling, latents_only, numbered, pixels, trace, fp8_linear, no_graphs;
+    bool tiling, latents_only, numbered, pixels, trace, probe, fp8_linear, no_graphs;
     dit_parallel parallel;
     const char *cache;                         /* settings as JSON (docs/caches.md) */
     const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */

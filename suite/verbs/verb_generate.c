@@ -283,6 +283,7 @@ static void print_answer(const cJSON *answer)
     printf("%s  latents, %s\n", dit_json_text_or(answer, "latents", ""), dit_json_text_or(answer, "latent_digest", ""));
     printf("%s  record\n", dit_json_text_or(answer, "record", ""));
     if (*dit_json_text_or(answer, "trace", "")) printf("%s  timeline\n", dit_json_text_or(answer, "trace", ""));
+    if (*dit_json_text_or(answer, "probe", "")) printf("%s  probe\n", dit_json_text_or(answer, "probe", ""));
     const cJSON *sampling = dit_json_member(answer, "sampling_s");
     const cJSON *decoding = dit_json_member(answer, "decoding_s");
     printf("%d steps in %.3f s", (int)dit_json_int_or(answer, "steps", 0), sampling ? sampling->valuedouble : 0.0);
@@ -412,6 +413,9 @@ int suite_verb_generate(int argc, char **argv)
         {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no image", &call->output_type, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "also write a timeline of every rank, for Perfetto: FILE.trace.json",
          &r->trace, 0, 0},
+        {"probe", 0, SUITE_OPTION_FLAG, NULL,
+         "sample once more and note how much every layer changes from step to step: FILE.probe.safetensors", &r->probe,
+         0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (a day)", &call->single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, or local for one rank", &call->single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call->single.engine, 0, 0},

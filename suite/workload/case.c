@@ -65,6 +65,7 @@ static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const su
     if (matrix->warmup_most && !once) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
     dit_json_put_int(w, measure, "iterations", once ? 1 : matrix->iterations);
     if (matrix->trace && !once) dit_json_put_bool(w, measure, "trace", true);
+    if (matrix->probe && !once) dit_json_put_bool(w, measure, "probe", true);
 }
 
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)

@@ -70,8 +70,8 @@ const char *const *suite_workload_scopes(void)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",
-                                       "trace",       "scope",       "waits",      NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s", "trace",
+                                       "probe",       "scope",       "waits",      NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
@@ -86,6 +86,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_most", 2, 1000, &matrix->warmup_most));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
+    DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &matrix->probe));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
     if (dit_words_find(suite_workload_scopes(), matrix->scope) < 0)

@@ -1,4 +1,4 @@
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 
 #include "base/rng.h"
 #include "base/stats.h"

@@ -5,10 +5,16 @@
  * and Tibshirani, An Introduction to the Bootstrap, chapter 13). Draws are counter-based (base/rng.h): they depend on
  * the number of groups alone, so two statistics of the same groups see the same draws, and each run gives the same bits.
  */
-#ifndef DIT_ENGINE_BOOTSTRAP_H
-#define DIT_ENGINE_BOOTSTRAP_H
+#ifndef DIT_BASE_BOOTSTRAP_H
+#define DIT_BASE_BOOTSTRAP_H
 
 #include "base/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { DIT_BOOTSTRAP_DRAWS = 2000 };
 
@@ -41,4 +47,7 @@ dit_status dit_bootstrap_percentile(const dit_grouped *sample, double share, dit
 /* Computes the mean of values[i] - others[i]: both were taken of the same thing. Errors: as dit_bootstrap_mean. */
 dit_status dit_bootstrap_paired(const dit_grouped *sample, const double *others, dit_interval *out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,7 +1,7 @@
 /* The bootstrap: intervals have the width that theory gives, groups stay together, pairs cancel what they share. Equal
  * numbers from NumPy: engine/tests/test_quality.c. */
 #include "base/rng.h"
-#include "engine/quality/bootstrap.h"
+#include "base/bootstrap.h"
 
 #include "base/tests/test.h"
 
