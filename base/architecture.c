@@ -9,15 +9,23 @@
 
 /* Every attention and every MLP of a stream ends in a sum over tensor ranks: a block with cross-attention has two
  * attentions and an MLP, one with joint text has an attention and an MLP for each stream, a fused one has one sum. */
-#define CROSS_BLOCK {.sums = {.image = 3}}
+#define CROSS_MODULES {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1}, [DIT_MODULE_CROSS] = {.image = 1}, \
+                       [DIT_MODULE_MLP] = {.image = 1}}
+#define CROSS_BLOCK {.sums = {.image = 3}, .modules = CROSS_MODULES}
 /* One whose cross-attention tensor ranks may compute whole (engine/models/adaln.c). */
-#define ADALN_BLOCK {.sums = {.image = 3, .cross = 1}}
-#define JOINT_BLOCK {.sums = {.image = 2, .text = 2}}
-#define FUSED_BLOCK {.sums = {.both = 1}}
+#define ADALN_BLOCK {.sums = {.image = 3, .cross = 1}, .modules = CROSS_MODULES}
+#define JOINT_BLOCK {.sums = {.image = 2, .text = 2}, \
+                     .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1, .text = 1}, \
+                                 [DIT_MODULE_MLP] = {.image = 1, .text = 1}}}
+#define FUSED_BLOCK {.sums = {.both = 1}, .modules = {[DIT_MODULE_FUSED] = {.calls = 1, .both = 1}}}
 /* A spatial block and the temporal one after it, which attends within a rank and not to the text. */
-#define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2, .cross = 1}}
+#define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2, .cross = 1}, \
+                          .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1}, [DIT_MODULE_TEMPORAL] = {.image = 1}, \
+                                      [DIT_MODULE_CROSS] = {.image = 1}, [DIT_MODULE_MLP] = {.image = 2}}}
 /* Norms over all heads together: three of the image's rows, one of the text's keys. */
-#define NORMED_BLOCK {.sums = {.image = 3, .norms = 3, .memory = 1}}
+#define NORMED_BLOCK {.sums = {.image = 3, .norms = 3, .memory = 1}, \
+                      .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1, .norms = 2}, \
+                                  [DIT_MODULE_CROSS] = {.image = 1, .norms = 1}, [DIT_MODULE_MLP] = {.image = 1}}}
 
 static const dit_architecture architectures[] = {
     {.class_name = "CogVideoXTransformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
@@ -83,8 +91,11 @@ static dit_block_run block_at(const dit_architecture *architecture, const dit_ar
                               int64_t index)
 {
     dit_block_run block = architecture->kinds[kind].block;
-    if (kind == 0 && is_dual(sizes, index)) block.image_layers++, block.sums.image++;
-    if (architecture->drops_text && index == sizes->blocks[kind] - 1) block.sums.text = 0;
+    bool textless = architecture->drops_text && index == sizes->blocks[kind] - 1;
+    if (kind == 0 && is_dual(sizes, index))
+        block.image_layers++, block.sums.image++, block.modules[DIT_MODULE_ATTENTION].image++;
+    if (textless) block.sums.text = 0;
+    for (int module = 0; module < DIT_MODULE_COUNT && textless; module++) block.modules[module].text = 0;
     return block;
 }
 

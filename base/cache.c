@@ -234,10 +234,15 @@ static const char *const *keys_of(dit_cache_policy policy)
     static const char *const fbcache[] = {COMMON, "threshold", "mask", "mask_policy", NULL};
     static const char *const teacache[] = {COMMON, "threshold", "coefficients", NULL};
     static const char *const dbcache[] = {COMMON, "threshold", "mask", "mask_policy", "first", "last", NULL};
+    static const char *const fora[] = {"policy", "warmup", "max_hits", "max_consecutive",
+                                       "force",  "replay", "interval", NULL};
+    static const char *const taylorseer[] = {COMMON, "interval", NULL};
+    static const char *const pab[] = {"policy", "attention", "temporal", "cross", "timesteps", NULL};
 #undef COMMON
     static const char *const *const all[DIT_CACHE_COUNT] = {
         [DIT_CACHE_MASK] = mask,       [DIT_CACHE_INTERVAL] = interval, [DIT_CACHE_MAGCACHE] = magcache,
-        [DIT_CACHE_FBCACHE] = fbcache, [DIT_CACHE_DBCACHE] = dbcache,   [DIT_CACHE_TEACACHE] = teacache};
+        [DIT_CACHE_FBCACHE] = fbcache, [DIT_CACHE_DBCACHE] = dbcache,   [DIT_CACHE_TEACACHE] = teacache,
+        [DIT_CACHE_FORA] = fora,       [DIT_CACHE_PAB] = pab,           [DIT_CACHE_TAYLORSEER] = taylorseer};
     return all[policy];
 }
 
@@ -247,6 +252,8 @@ static dit_cache defaults_of(dit_cache_policy policy)
     if (policy == DIT_CACHE_FBCACHE) cache.first = 1, cache.threshold = 0.08;
     if (policy == DIT_CACHE_DBCACHE) cache.first = 8, cache.warmup = 8, cache.threshold = 0.08;
     if (policy == DIT_CACHE_TEACACHE) cache.threshold = 0.25;
+    if (policy == DIT_CACHE_TAYLORSEER) cache.warmup = 3, cache.forecast = DIT_FORECAST_TAYLOR, cache.order = 1;
+    if (policy == DIT_CACHE_PAB) cache.from = 100, cache.to = 800;
     if (policy == DIT_CACHE_MAGCACHE) cache.threshold = 0.24, cache.max_consecutive = 5, cache.retention = 0.1;
     return cache;
 }
@@ -263,6 +270,29 @@ static dit_status read_mask_policy(const reading *r, dit_cache *out)
     if (name && !out->mask[0])
         return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "there is no mask that it could speak of");
     return DIT_OK;
+}
+
+/* Reads the ranges of pab, and the timesteps between which it reuses. */
+static dit_status read_broadcast(const reading *r, dit_cache *out)
+{
+    const cJSON *between = NULL;
+    char at[256];
+    bool any = false;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
+        DIT_TRY(read_count(r, dit_module_names()[kind], 1, DIT_CACHE_MAX_STEPS, &out->ranges[kind]));
+        any = any || out->ranges[kind];
+    }
+    dit_json_pointer_join(at, sizeof at, r->pointer, "timesteps");
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "timesteps", &between));
+    const cJSON *from = cJSON_GetArrayItem(between, 0), *to = cJSON_GetArrayItem(between, 1);
+    bool numbers = cJSON_GetArraySize(between) == 2 && cJSON_IsNumber(from) && cJSON_IsNumber(to);
+    if (between && !(numbers && from->valuedouble < to->valuedouble))
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE,
+                             "two numbers expected, the first below the second: outputs are reused between them");
+    if (between) out->from = from->valuedouble, out->to = to->valuedouble;
+    if (any) return DIT_OK;
+    return dit_error_hint(dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "pab reuses no kind of attention"),
+                          "give \"attention\", \"temporal\" or \"cross\": steps from one computed output to the next");
 }
 
 static dit_status require(const reading *r, bool there, const char *key)
@@ -298,7 +328,12 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_numbers(&r, &ratio_list, out->ratios, &out->ratio_count));
     if (out->policy == DIT_CACHE_TEACACHE) DIT_TRY(read_numbers(&r, &coefficient_list, out->coefficients, &count));
     if (out->policy == DIT_CACHE_MASK) DIT_TRY(require(&r, out->mask[0], "mask"));
-    if (out->policy == DIT_CACHE_INTERVAL) DIT_TRY(require(&r, out->interval > 0, "interval"));
+    if (out->policy == DIT_CACHE_PAB) DIT_TRY(read_broadcast(&r, out));
+    if (out->policy == DIT_CACHE_TAYLORSEER && out->forecast != DIT_FORECAST_TAYLOR)
+        return dit_error_hint(
+            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "taylorseer with forecast %s", forecasts[out->forecast]),
+            "its forecast is taylor; fora holds");
+    if (dit_words_find(keys_of(out->policy), "interval") >= 0) DIT_TRY(require(&r, out->interval > 0, "interval"));
     return DIT_OK;
 }
 
@@ -327,6 +362,13 @@ static void put_numbers(dit_json_writer *w, cJSON *object, const char *key, cons
     for (int i = 0; i < count; i++) dit_json_put_number(w, list, NULL, values[i]);
 }
 
+static void put_broadcast(dit_json_writer *w, const dit_cache *cache, cJSON *object)
+{
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (cache->ranges[kind]) dit_json_put_int(w, object, dit_module_names()[kind], cache->ranges[kind]);
+    put_numbers(w, object, "timesteps", (const double[]){cache->from, cache->to}, 2);
+}
+
 void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object)
 {
     const char *const *keys = keys_of(cache->policy);
@@ -337,9 +379,11 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     if (cache->interval) dit_json_put_int(w, object, "interval", cache->interval);
     if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
     if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
-    dit_json_put_int(w, object, "warmup", cache->warmup);
-    dit_json_put_int(w, object, "max_hits", cache->max_hits);
-    dit_json_put_int(w, object, "max_consecutive", cache->max_consecutive);
+    if (cache->policy == DIT_CACHE_PAB) put_broadcast(w, cache, object);
+    if (dit_words_find(keys, "warmup") >= 0) dit_json_put_int(w, object, "warmup", cache->warmup);
+    if (dit_words_find(keys, "max_hits") >= 0) dit_json_put_int(w, object, "max_hits", cache->max_hits);
+    if (dit_words_find(keys, "max_consecutive") >= 0)
+        dit_json_put_int(w, object, "max_consecutive", cache->max_consecutive);
     put_forced(w, cache, object);
     put_forecast(w, cache, object);
     if (cache->replay[0]) dit_json_put_string(w, object, "replay", cache->replay);
@@ -373,13 +417,25 @@ static void lists_digest(const dit_cache *cache, char out[5])
     snprintf(out, 5, "%.4s", digest);
 }
 
+/* Writes "attention 2, cross 6, 100-800". */
+static void label_ranges(const dit_cache *cache, char *out, size_t size)
+{
+    size_t used = 0;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (cache->ranges[kind])
+            used += (size_t)snprintf(out + used, size - used, "%s %d ", dit_module_names()[kind], cache->ranges[kind]);
+    snprintf(out + used, size - used, "%.6g-%.6g", cache->from, cache->to);
+}
+
 void dit_cache_label(const dit_cache *cache, char *out, size_t size)
 {
-    char inside[96] = "", more[96] = "", digest[5], weight[24] = "";
+    char inside[128] = "", more[96] = "", digest[5], weight[24] = "";
     size_t used = 0;
     if (cache->policy == DIT_CACHE_MASK)
         snprintf(inside, sizeof inside, "%d of %d", count_digits(cache->mask, '1'), (int)strlen(cache->mask));
-    else if (cache->policy == DIT_CACHE_INTERVAL)
+    else if (cache->policy == DIT_CACHE_PAB)
+        label_ranges(cache, inside, sizeof inside);
+    else if (cache->interval)
         snprintf(inside, sizeof inside, "%d", cache->interval);
     else if (cache->policy == DIT_CACHE_DBCACHE)
         snprintf(inside, sizeof inside, "F%d b%d %.6g", cache->first, cache->last, cache->threshold);
@@ -433,6 +489,28 @@ static dit_status check_length(const char *what, const char *digits, int64_t ste
                           "write a digit for each step");
 }
 
+static dit_status check_modules(const dit_cache *cache, const dit_facts *facts)
+{
+    static const char *const names[] = {
+#define MODULE_MEANING(constant, name, meaning) meaning,
+        DIT_MODULE_LIST(MODULE_MEANING)
+#undef MODULE_MEANING
+    };
+    const dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    if (cache->policy != DIT_CACHE_PAB) return DIT_OK;
+    if (all.modules[DIT_MODULE_FUSED].both)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
+                                       "pab on %s, in whose single blocks attention has no output of its own",
+                                       facts->family),
+                              "fora and taylorseer reuse what such a block adds as a whole");
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (cache->ranges[kind] && !all.modules[kind].image)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "pab reuses %s, which %s does not have",
+                                           dit_module_names()[kind], facts->family),
+                                  "\"%s\" is %s: leave it out", dit_module_names()[kind], names[kind]);
+    return DIT_OK;
+}
+
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
 {
     if (cache->policy == DIT_CACHE_NONE) return DIT_OK;
@@ -444,12 +522,53 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside %lld steps", (long long)facts->steps),
                               "a cached run has at most %d steps", (int)DIT_CACHE_MAX_STEPS);
     DIT_TRY(check_blocks(cache, facts));
+    DIT_TRY(check_modules(cache, facts));
     DIT_TRY(check_length("mask", cache->mask, facts->steps));
     DIT_TRY(check_length("replay", cache->replay, facts->steps));
     if (cache->replay[0] == '0')
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "the cache's replay reuses in the first step"),
                               "nothing has been computed then: the first digit must be 1");
     return DIT_OK;
+}
+
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+dit_module_set dit_cache_modules(const dit_cache *cache)
+{
+    dit_module_set set = 0;
+    if (cache->policy == DIT_CACHE_FORA || cache->policy == DIT_CACHE_TAYLORSEER) return DIT_MODULES_ALL;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (cache->ranges[kind]) set |= (dit_module_set)(1 << kind);
+    return set;
+}
+
+bool dit_cache_awaits_timesteps(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_PAB && !cache->within[0];
+}
+
+void dit_cache_place(dit_cache *cache, const float *timestep, int steps)
+{
+    if (cache->policy != DIT_CACHE_PAB) return;
+    for (int step = 0; step < steps; step++)
+        cache->within[step] = timestep[step] > cache->from && timestep[step] < cache->to ? '1' : '0';
+    cache->within[steps] = 0;
+}
+
+/* The kinds that pab reuses: an output is computed in every range-th step, counted from the first. */
+static dit_module_set broadcast(const dit_cache *cache, int step)
+{
+    dit_module_set set = 0;
+    if (!cache->within[0] || cache->within[step] != '1') return 0;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (cache->ranges[kind] && step % cache->ranges[kind]) set |= (dit_module_set)(1 << kind);
+    return set;
+}
+
+dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision)
+{
+    if (decision != DIT_CACHE_HIT) return 0;
+    return cache->policy == DIT_CACHE_PAB ? broadcast(cache, step) : dit_cache_modules(cache);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------------------------- */
@@ -491,6 +610,9 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
 {
     int step = state->step;
     switch (cache->policy) {
+    case DIT_CACHE_TAYLORSEER: return (step - cache->warmup - 1) % cache->interval == 0 ? 'm' : DIT_CACHE_HIT;
+    case DIT_CACHE_PAB: return broadcast(cache, step) ? DIT_CACHE_HIT : 'm';
+    case DIT_CACHE_FORA:
     case DIT_CACHE_INTERVAL: return step % cache->interval == 0 || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
     case DIT_CACHE_MAGCACHE: return plan_magcache(cache, state, steps);
     case DIT_CACHE_MASK: return DIT_CACHE_HIT; /* the mask allows it */
@@ -555,10 +677,13 @@ void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, cha
 
 dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps)
 {
-    dit_cache_use use = {.first = cache->first, .last = cache->last};
+    dit_cache_use use = {.first = cache->first, .last = cache->last, .of_modules = dit_cache_modules(cache)};
     dit_cache_state state = {0};
     while (state.step < steps) {
         char decision = dit_cache_plan(cache, &state, steps);
+        dit_module_set reused = dit_cache_reused(cache, state.step, decision);
+        for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+            use.modules[kind] += dit_module_in(reused, (dit_module)kind);
         use.tests += decision == DIT_CACHE_TEST;
         use.hits += decision == DIT_CACHE_HIT;
         dit_cache_note(cache, &state, steps, decision == DIT_CACHE_TEST ? 't' : decision);

@@ -4,8 +4,13 @@
  * (a hit) adds what was kept, and then runs the last blocks. A policy decides which. Policies of kind `schedule` know
  * their steps before the run; `measured` ones compare tensors while they run. engine/cache/ runs them.
  *
+ * Policies of modules (base/module.h) keep outputs of the modules of all blocks, before the gate, and a hit computes
+ * what is left of the blocks: its modulation and its gates are those of the step.
+ *
  * Sources: FBCache is ParaAttention's first-block cache; DBCache is cache-dit's; MagCache: Ma et al. (arXiv:2506.09045);
- * TeaCache: Liu et al. (arXiv:2411.19108).
+ * TeaCache: Liu et al. (arXiv:2411.19108); FORA: Selvaraju et al. (arXiv:2407.01425); TaylorSeer: Liu et al.
+ * (arXiv:2503.06923), with the steps of diffusers' TaylorSeerCacheConfig; Pyramid Attention Broadcast: Zhao et al.
+ * (arXiv:2408.12588).
  */
 #ifndef DIT_BASE_CACHE_H
 #define DIT_BASE_CACHE_H
@@ -25,7 +30,10 @@ extern "C" {
     X(MAGCACHE, "magcache", SCHEDULE, "the product of known ratios of residuals, until it has drifted too far")        \
     X(FBCACHE, "fbcache", MEASURED, "how much the first block adds, against the last computed step")                   \
     X(DBCACHE, "dbcache", MEASURED, "how much the first blocks add, against the last computed step")                   \
-    X(TEACACHE, "teacache", MEASURED, "a polynomial of how much the first block's input changes, summed over steps")
+    X(TEACACHE, "teacache", MEASURED, "a polynomial of how much the first block's input changes, summed over steps")   \
+    X(FORA, "fora", SCHEDULE, "attentions and MLPs of all blocks in every N-th step")                                  \
+    X(TAYLORSEER, "taylorseer", SCHEDULE, "the same, and forecasts of their outputs between")                          \
+    X(PAB, "pab", SCHEDULE, "attentions of each kind at a range of its own, between two timesteps")
 
 typedef enum {
     DIT_CACHE_NONE,
@@ -42,12 +50,12 @@ enum { DIT_CACHE_MAX_STEPS = 1000, DIT_CACHE_MAX_ORDER = 2, DIT_CACHE_COEFFICIEN
 /* All zeros: nothing is reused. Strings have a digit for each step, 1 for a computed one; "": none. */
 typedef struct {
     dit_cache_policy policy;
-    double threshold;      /* hits lie below it; 0 or less: there is none                                       */
-    int first, last;       /* blocks of the whole model that every step runs, before and after the middle       */
-    int warmup;            /* so many first steps are computed; 0 is as 1: the first step always is             */
-    int max_hits;          /* in all; 0: any number                                                             */
-    int max_consecutive;   /* one after the other; 0: any number                                                */
-    int interval;          /* of interval: steps from one computed step to the next                             */
+    double threshold;    /* hits lie below it; 0 or less: there is none                                       */
+    int first, last;     /* blocks of the whole model that every step runs, before and after the middle       */
+    int warmup;          /* so many first steps are computed; 0 is as 1: the first step always is             */
+    int max_hits;        /* in all; 0: any number                                                             */
+    int max_consecutive; /* one after the other; 0: any number                                                */
+    int interval; /* of interval, fora, taylorseer: steps from one computed step to the next                             */
     bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */
     dit_forecast forecast; /* what is added on a hit: what was kept, or an extrapolation of it                 */
     int order;             /* of the forecast: differences that it uses, 0 with hold                           */
@@ -59,6 +67,9 @@ typedef struct {
     char mask[DIT_CACHE_MAX_STEPS + 1];
     char force[DIT_CACHE_MAX_STEPS + 1];  /* a 1 for each step that is computed whatever the policy says        */
     char replay[DIT_CACHE_MAX_STEPS + 1]; /* decisions of an earlier run, taken instead of deciding            */
+    int ranges[DIT_MODULE_COUNT]; /* of pab: steps from one computed output to the next; 0: computed in every step */
+    double from, to;              /* of pab: outputs are reused at timesteps between these                        */
+    char within[DIT_CACHE_MAX_STEPS + 1]; /* of pab, a digit for each step: 1 between; "": timesteps are not known  */
 } dit_cache;
 
 /* Names of policies without "none", and of forecasts, NULL at the end. */
@@ -78,9 +89,16 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
  * digits for steps, four digits tell them apart: "mask(17 of 28 #3f1a)". */
 void dit_cache_label(const dit_cache *cache, char *out, size_t size);
 
+/* Returns the kinds of modules that the policy reuses; none: it reuses middle blocks. */
+dit_module_set dit_cache_modules(const dit_cache *cache);
+/* Tells a policy that goes by timesteps which ones the run has: float timestep[steps]. Does nothing to others. */
+void dit_cache_place(dit_cache *cache, const float *timestep, int steps);
+/* True if the policy goes by timesteps and does not know them yet: then its steps count as computed. */
+bool dit_cache_awaits_timesteps(const dit_cache *cache);
+
 /* Checks settings against the model, the mesh and the number of steps. Errors: DIT_ERR_CONSTRAINT_CACHE where the mesh
- * uses K and V of the step before, where first and last leave no block between them, where strings have another length
- * than the run, or where a step would reuse what was never computed. */
+ * uses K and V of the step before, where first and last leave no block between them, where the model lacks modules of the
+ * policy, where strings have another length than the run, or where a step would reuse what was never computed. */
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts);
 
 /* True if decisions are known before the run: those of a schedule, of a static mask, and replayed ones. */
@@ -102,6 +120,8 @@ char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int st
 double dit_cache_tested(const dit_cache *cache, dit_cache_state *state, double measured);
 /* Says whether a tested value reuses: it lies below a threshold above 0. */
 bool dit_cache_reuses(const dit_cache *cache, double tested);
+/* Returns the kinds of modules that a step reuses, given its decision; 0 where the policy reuses blocks. */
+dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision);
 /* Takes note of the decision, which is a letter, and goes on to the next step. */
 void dit_cache_note(const dit_cache *cache, dit_cache_state *state, int steps, char decision);
 /* Writes the decisions of all steps, `steps` digits, 1 for a computed one. Those of a test are `otherwise`: 1 or 0. */
@@ -109,9 +129,11 @@ void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, cha
 
 /* What the closed forms need to know of a run's decisions. */
 typedef struct {
-    int64_t first, last; /* blocks that run in every step, as in the settings */
-    int64_t hits;        /* steps that reuse the blocks between               */
-    int64_t tests;       /* steps at which ranks agree on a test              */
+    int64_t first, last;               /* blocks that run in every step, as in the settings */
+    int64_t hits;                      /* steps that reuse the blocks between               */
+    int64_t tests;                     /* steps at which ranks agree on a test              */
+    bool of_modules;                   /* what is reused are not those blocks, but modules  */
+    int64_t modules[DIT_MODULE_COUNT]; /* steps that reuse those of each kind */
 } dit_cache_use;
 /* What settings alone tell of it. Steps that a test decides count as computed. */
 dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps);

@@ -13,6 +13,15 @@ dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block
     return DIT_OK;
 }
 
+static void add_parts(dit_module_parts *total, const dit_module_parts *one, int64_t n)
+{
+    total->calls += n * one->calls;
+    total->image += n * one->image;
+    total->text += n * one->text;
+    total->both += n * one->both;
+    total->norms += n * one->norms;
+}
+
 dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count)
 {
     dit_block_run total = {0};
@@ -30,6 +39,7 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
         total.sums.both += n * run->sums.both;
         total.sums.norms += n * run->sums.norms;
         total.sums.memory += n * run->sums.memory;
+        for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) add_parts(&total.modules[kind], &run->modules[kind], n);
     }
     return total;
 }

@@ -3,6 +3,7 @@
 #define DIT_BASE_FACTS_H
 
 #include "base/latent.h"
+#include "base/module.h"
 #include "base/status.h"
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ typedef struct {
     struct {
         int64_t image, cross, text, both, norms, memory;
     } sums;
+    dit_module_parts modules[DIT_MODULE_COUNT]; /* of each kind; together they make `sums`, but for memory */
 } dit_block_run;
 enum { DIT_MAX_BLOCK_RUNS = 64 };
 

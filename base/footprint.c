@@ -75,12 +75,43 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     bytes[3] = message_elements(&s, parallel, facts, kept) * s.element;
 }
 
+/* Counts rows of all outputs of the modules that a cache keeps, and the rows of the longest one. */
+static int64_t count_module_rows(const dit_facts *facts, const dit_cache *cache, int64_t image, int64_t text,
+                                 int64_t *longest)
+{
+    const dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    int64_t rows = 0;
+    *longest = 0;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
+        const dit_module_parts *parts = &all.modules[kind];
+        if (!dit_module_in(dit_cache_modules(cache), (dit_module)kind)) continue;
+        rows += parts->image * image + parts->text * text + parts->both * (image + text);
+        if (parts->image && image > *longest) *longest = image;
+        if (parts->text && text > *longest) *longest = text;
+        if (parts->both) *longest = image + text;
+    }
+    return rows;
+}
+
+/* A forecast is made in an array of its own, and the newest difference beside it. */
+static void add_modules(const dit_share *s, const dit_facts *facts, const dit_cache *cache, int64_t bytes[4])
+{
+    int64_t row = s->hidden * s->t * s->element, longest, image = s->batch * s->image_rows;
+    int64_t text = s->batch * (s->moving_rows + s->replicated_rows) - image;
+    bytes[1] += (1 + cache->order) * count_module_rows(facts, cache, image, text, &longest) * row;
+    if (cache->order) bytes[2] += 2 * longest * row;
+}
+
 void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
                                int64_t bytes[4])
 {
     dit_memory_predict(parallel, facts, bytes);
     if (cache->policy == DIT_CACHE_NONE) return;
     dit_share s = dit_share_of(parallel, facts, 0); /* there are neither stages nor patches */
+    if (dit_cache_modules(cache)) {
+        add_modules(&s, facts, cache, bytes);
+        return;
+    }
     int64_t row = s.hidden * s.t * s.element, image = s.batch * s.image_rows, sum = (int64_t)sizeof(double);
     int64_t kept = cache->last ? s.batch * (s.moving_rows + s.replicated_rows) : image;
     bool tested = !dit_cache_is_known(cache);
@@ -92,11 +123,13 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
 }
 
 /* The oracle keeps whole streams: this step's at two places, what is compared and with what, what was added and its
- * differences. */
+ * differences; of modules, the outputs of computed steps and the newest output. */
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache)
 {
     int64_t batch = facts->num_images * facts->guidance_branches, width = facts->heads * facts->head_dim;
     int64_t image = batch * facts->image_tokens, all = image + (facts->joint ? batch * facts->text_tokens : 0);
+    int64_t longest, outputs = count_module_rows(facts, cache, image, all - image, &longest);
+    if (outputs) return ((1 + cache->order) * outputs + longest) * width * (int64_t)sizeof(float);
     int64_t elements = (5 + cache->order) * all + (cache->policy == DIT_CACHE_TEACACHE ? image : 0);
     return elements * width * (int64_t)sizeof(float);
 }

@@ -45,7 +45,8 @@
  *   cache    two sums of each test, over ulysses, then ring, N-1 a test             16, times the degrees before
  *            then cfg: each gathers what the one before has
  *
- *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send.
+ *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send; one that reuses
+ *   modules of a kind, what those would send in all blocks: attention its exchanges, and every output its sum.
  *
  *   In the end the latents are gathered over ulysses, then ring or patch, then data.
  *   The stream's text, too, travels with the first band only; with text_with_every_band (base/habits.h) all text goes
@@ -267,23 +268,48 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     predict_gather(&s, parallel, facts, out);
 }
 
-/* Takes away what the middle blocks would have sent in the steps that reused them. */
-static void leave_out(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
-                      const dit_cache_use *use, dit_volume_table *out)
+/* Takes away what `calls` of attention, and s->blocks, would have sent in `steps` steps. */
+static void leave_out_steps(dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t calls,
+                            int64_t steps, dit_volume_table *out)
 {
-    dit_share s = *whole;
     dit_volume_table left = {0};
-    s.blocks = dit_facts_blocks(facts, use->first, facts->layers - use->first - use->last);
-    s.blocks.sums.memory = 0; /* those are made once an image, before the first step */
-    s.passes = (dit_passes){.whole = use->hits, .bands = 1, .text = use->hits};
-    predict_calls(&s, parallel, s.blocks.count, s.moving_rows, s.replicated_rows, &left);
-    predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, &left);
-    if (s.t > 1) predict_tensor(&s, parallel, facts, &left);
+    s->blocks.sums.memory = 0; /* those are made once an image, before the first step */
+    s->passes = (dit_passes){.whole = steps, .bands = 1, .text = steps};
+    predict_calls(s, parallel, calls, s->moving_rows, s->replicated_rows, &left);
+    predict_calls(s, parallel, s->blocks.image_layers, s->image_rows, 0, &left);
+    if (s->t > 1) predict_tensor(s, parallel, facts, &left);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
         DIT_VOLUME_AT(out, at)->bytes -= DIT_VOLUME_AT(&left, at)->bytes;
         DIT_VOLUME_AT(out, at)->messages -= DIT_VOLUME_AT(&left, at)->messages;
     }
+}
+
+/* Makes `blocks` those with nothing but their modules of one kind. */
+static void only_module(dit_block_run *blocks, dit_module kind)
+{
+    const dit_module_parts *parts = &blocks->modules[kind];
+    blocks->sums.image = parts->image;
+    blocks->sums.text = parts->text;
+    blocks->sums.both = parts->both;
+    blocks->sums.norms = parts->norms;
+    if (kind != DIT_MODULE_CROSS) blocks->sums.cross = 0;
+    if (kind != DIT_MODULE_ATTENTION) blocks->image_layers = 0;
+}
+
+/* Takes away what the middle blocks, or modules, would have sent in the steps that reused them. */
+static void leave_out(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
+                      const dit_cache_use *use, dit_volume_table *out)
+{
+    for (int kind = 0; kind < DIT_MODULE_COUNT && use->of_modules; kind++) {
+        dit_share s = *whole;
+        only_module(&s.blocks, (dit_module)kind);
+        leave_out_steps(&s, parallel, facts, s.blocks.modules[kind].calls, use->modules[kind], out);
+    }
+    if (use->of_modules) return;
+    dit_share s = *whole;
+    s.blocks = dit_facts_blocks(facts, use->first, facts->layers - use->first - use->last);
+    leave_out_steps(&s, parallel, facts, s.blocks.count, use->hits, out);
 }
 
 void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,

@@ -53,7 +53,7 @@ typedef struct {
 /* Predicts everything that `rank` sends, exactly, by the closed forms at the top of volume.c. The configuration must be
  * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
-/* Predicts what `rank` sends in a cached run: skipped blocks send nothing, and at each test ranks exchange two sums. The
+/* Predicts what `rank` sends in a cached run: skipped blocks and modules send nothing, and at each test ranks exchange two sums. The
  * mesh must be one that a cache allows (dit_cache_check). A use of zeros, which is that of a run without a cache, gives
  * what dit_volume_predict gives. */
 void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,

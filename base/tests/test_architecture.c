@@ -35,6 +35,28 @@ static void every_row_is_found_by_its_class(void **state)
     assert_null(dit_architecture_find("UNet2DConditionModel"));
 }
 
+/* What modules are said to send makes up what the block does: a cache takes it away module by module. */
+static void modules_make_up_their_blocks(void **state)
+{
+    const dit_architecture *row;
+    (void)state;
+    for (int i = 0; (row = dit_architecture_get(i)); i++)
+        for (int kind = 0; kind < DIT_BLOCK_KINDS && row->kinds[kind].key; kind++) {
+            const dit_block_run *block = &row->kinds[kind].block;
+            dit_module_parts sum = {0};
+            for (int module = 0; module < DIT_MODULE_COUNT; module++) {
+                const dit_module_parts *parts = &block->modules[module];
+                sum.calls += parts->calls, sum.image += parts->image, sum.text += parts->text;
+                sum.both += parts->both, sum.norms += parts->norms;
+            }
+            assert_int_equal(sum.calls, 1);
+            assert_int_equal(sum.image, block->sums.image);
+            assert_int_equal(sum.text, block->sums.text);
+            assert_int_equal(sum.both, block->sums.both);
+            assert_int_equal(sum.norms, block->sums.norms);
+        }
+}
+
 static void a_class_without_a_row_is_refused_with_those_there_are(void **state)
 {
     dit_facts facts;
@@ -110,6 +132,7 @@ static void dual_blocks_are_indices_of_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules_make_up_their_blocks),
         cmocka_unit_test(every_row_is_found_by_its_class),
         cmocka_unit_test(a_class_without_a_row_is_refused_with_those_there_are),
         cmocka_unit_test(blocks_that_feed_each_other_make_skips),

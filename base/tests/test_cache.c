@@ -51,6 +51,43 @@ static void schedules_are_known_before_the_run(void **state)
     expect_decisions("{\"policy\":\"interval\",\"interval\":1000}", 4, "1001");
 }
 
+static void modules_have_schedules_of_their_own(void **state)
+{
+    (void)state;
+    expect_decisions("{\"policy\":\"fora\",\"interval\":3}", 8, "10010011");
+    expect_decisions("{\"policy\":\"fora\",\"interval\":3,\"warmup\":2,\"max_consecutive\":1}", 8, "11010111");
+    expect_decisions("{\"policy\":\"fora\",\"interval\":1}", 4, "1111");
+    /* W = 3: steps 4, 9, ... compute, and the first one after the warm-up is a forecast */
+    expect_decisions("{\"policy\":\"taylorseer\",\"interval\":5}", 11, "11101000010");
+    expect_decisions("{\"policy\":\"taylorseer\",\"interval\":2,\"warmup\":0}", 6, "110101");
+    expect_decisions("{\"policy\":\"taylorseer\",\"interval\":1}", 6, "111111");
+    expect_decisions("{\"policy\":\"pab\",\"attention\":2}", 4, "1111"); /* timesteps are not known */
+}
+
+/* A kind is computed in every range-th step, and outside of the timesteps in each; the bounds lie outside. */
+static void pab_goes_by_timesteps(void **state)
+{
+    static const float timesteps[] = {999, 900, 800, 700, 600, 400, 200, 100, 50};
+    dit_cache cache = cache_of("{\"policy\":\"pab\",\"attention\":2,\"cross\":3,\"timesteps\":[100,900]}", 9);
+    const int attention = 1 << DIT_MODULE_ATTENTION, cross = 1 << DIT_MODULE_CROSS;
+    const int expected[] = {0, 0, cross, attention, cross, attention | cross, 0, 0, 0};
+    dit_cache_state s = {0};
+    (void)state;
+    assert_true(dit_cache_is_known(&cache));
+    assert_true(dit_cache_awaits_timesteps(&cache));
+    dit_cache_place(&cache, timesteps, 9);
+    assert_false(dit_cache_awaits_timesteps(&cache));
+    while (s.step < 9) {
+        char decision = dit_cache_plan(&cache, &s, 9);
+        assert_int_equal(dit_cache_reused(&cache, s.step, decision), expected[s.step]);
+        dit_cache_note(&cache, &s, 9, decision);
+    }
+    dit_cache_use use = dit_cache_planned_use(&cache, 9);
+    assert_true(use.of_modules && use.hits == 4);
+    assert_true(use.modules[DIT_MODULE_ATTENTION] == 2 && use.modules[DIT_MODULE_CROSS] == 3);
+    assert_int_equal(dit_cache_modules(&cache), attention | cross);
+}
+
 /* Computed apart from this code by the recurrence of the paper's program. */
 static void magcache_decides_as_its_authors_program(void **state)
 {
@@ -95,6 +132,10 @@ static void what_is_written_reads_the_same(void **state)
         "264230861]}",
         "{\"policy\":\"fbcache\",\"threshold\":0.12,\"max_hits\":4,\"replay\":\"11001100\"}",
         "{\"policy\":\"dbcache\",\"first\":1,\"last\":2,\"warmup\":0,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
+        "{\"policy\":\"fora\",\"interval\":3,\"force\":[4],\"max_hits\":2}",
+        "{\"policy\":\"taylorseer\",\"interval\":5,\"replay\":\"11101000\",\"forecast\":{\"kind\":\"taylor\",\"order\":"
+        "2}}",
+        "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -119,6 +160,9 @@ static void labels_name_what_differs(void **state)
         {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
          "interval(3)+line1 w0.5"},
         {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"taylor\"}}", "interval(3)+taylor1"},
+        {"{\"policy\":\"fora\",\"interval\":2}", "fora(2)"},
+        {"{\"policy\":\"taylorseer\",\"interval\":5}", "taylorseer(5 W3)+taylor1"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"cross\":6}", "pab(attention 2 cross 6 100-800)"},
     };
     char label[128];
     (void)state;
@@ -220,6 +264,16 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"fbcache\",\"forecast\":{\"kind\":\"hold\",\"order\":1}}", "taylor"},
         {"{\"policy\":\"fbcache\",\"mask_policy\":\"static\"}", "no mask"},
         {"{\"policy\":\"fbcache\",\"mask\":\"1010\",\"mask_policy\":\"stiff\"}", "stiff"},
+        {"{\"policy\":\"fora\"}", "interval"},
+        {"{\"policy\":\"fora\",\"interval\":2,\"first\":1}", "first"},
+        {"{\"policy\":\"fora\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "forecast"},
+        {"{\"policy\":\"taylorseer\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "fora holds"},
+        {"{\"policy\":\"pab\"}", "no kind of attention"},
+        {"{\"policy\":\"pab\",\"mlp\":2}", "mlp"},
+        {"{\"policy\":\"pab\",\"attention\":0}", "attention"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"timesteps\":[800,100]}", "below the second"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"timesteps\":[100]}", "two numbers"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"replay\":\"1010\"}", "replay"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -251,6 +305,50 @@ static void rules_name_what_is_wrong(void **state)
     assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
 }
 
+static void pab_names_what_a_model_lacks(void **state)
+{
+    dit_parallel alone = mesh(1, 1, 1, 1);
+    dit_facts facts = pixart_facts();
+    dit_cache cache = cache_of("{\"policy\":\"pab\",\"attention\":2,\"temporal\":3}", 0);
+    (void)state;
+    facts.blocks[0].modules[DIT_MODULE_ATTENTION] = (dit_module_parts){.calls = 1, .image = 1};
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "temporal, which PixArtTransformer2DModel does not have"));
+    facts.blocks[0].modules[DIT_MODULE_TEMPORAL].image = 1;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    facts.blocks[0].modules[DIT_MODULE_FUSED].both = 1;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "no output of its own"));
+}
+
+/* Steps that take the outputs of all modules send nothing of any block; those that take attention alone, nothing of its
+ * exchanges and one sum of three over tensor ranks less. */
+static void modules_leave_out_what_they_send(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(2, 2, 1, 1);
+    dit_cache_use all = {.of_modules = true, .hits = 12}, attention = all, blocks = {.hits = 12};
+    dit_volume_table plain, some, none, whole;
+    (void)state;
+    parallel.degree[DIT_AXIS_TENSOR] = 2;
+    facts.blocks[0].modules[DIT_MODULE_ATTENTION] = (dit_module_parts){.calls = 1, .image = 1};
+    facts.blocks[0].modules[DIT_MODULE_CROSS].image = facts.blocks[0].modules[DIT_MODULE_MLP].image = 1;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) all.modules[kind] = 12;
+    attention.modules[DIT_MODULE_ATTENTION] = 12;
+    dit_volume_predict(&parallel, &facts, 0, &plain);
+    dit_volume_predict_cached(&parallel, &facts, &blocks, 0, &whole);
+    dit_volume_predict_cached(&parallel, &facts, &all, 0, &none);
+    dit_volume_predict_cached(&parallel, &facts, &attention, 0, &some);
+    assert_memory_equal(&none, &whole, sizeof none); /* as if all blocks were left out */
+#define STEP(table, axis, collective) table.at[DIT_AXIS_##axis][DIT_COLLECTIVE_##collective][DIT_PHASE_STEP].bytes
+    assert_int_equal(STEP(some, RING, SEND_RECV), STEP(none, RING, SEND_RECV));
+    assert_int_equal(STEP(some, RING, SEND_RECV) * 20, STEP(plain, RING, SEND_RECV) * 8);
+    assert_int_equal(STEP(some, ULYSSES, ALL_TO_ALL) * 20, STEP(plain, ULYSSES, ALL_TO_ALL) * 8);
+    assert_true(STEP(plain, TENSOR, ALL_REDUCE) > 0);
+    assert_int_equal(STEP(some, TENSOR, ALL_REDUCE) * 60, STEP(plain, TENSOR, ALL_REDUCE) * 48);
+#undef STEP
+}
+
 /* Hits leave out what 19 of 28 blocks send; N ranks send each other 16 (N - 1) bytes a test. */
 static void a_hit_sends_what_its_blocks_send(void **state)
 {
@@ -278,12 +376,21 @@ static void a_hit_sends_what_its_blocks_send(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_are_known_before_the_run), cmocka_unit_test(magcache_decides_as_its_authors_program),
-        cmocka_unit_test(what_a_test_decides_is_open),        cmocka_unit_test(what_is_written_reads_the_same),
-        cmocka_unit_test(labels_name_what_differs),           cmocka_unit_test(labels_tell_lists_apart),
-        cmocka_unit_test(forced_steps_stay_within),           cmocka_unit_test(teacache_sums_what_changes),
-        cmocka_unit_test(mistakes_are_refused_in_words),      cmocka_unit_test(rules_name_what_is_wrong),
+        cmocka_unit_test(schedules_are_known_before_the_run),
+        cmocka_unit_test(magcache_decides_as_its_authors_program),
+        cmocka_unit_test(what_a_test_decides_is_open),
+        cmocka_unit_test(what_is_written_reads_the_same),
+        cmocka_unit_test(labels_name_what_differs),
+        cmocka_unit_test(labels_tell_lists_apart),
+        cmocka_unit_test(forced_steps_stay_within),
+        cmocka_unit_test(teacache_sums_what_changes),
+        cmocka_unit_test(mistakes_are_refused_in_words),
+        cmocka_unit_test(rules_name_what_is_wrong),
         cmocka_unit_test(a_hit_sends_what_its_blocks_send),
+        cmocka_unit_test(modules_have_schedules_of_their_own),
+        cmocka_unit_test(pab_goes_by_timesteps),
+        cmocka_unit_test(pab_names_what_a_model_lacks),
+        cmocka_unit_test(modules_leave_out_what_they_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,9 +82,19 @@ dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps,
     run->log.steps = steps;
     run->log.data_rank = rt->coordinates[DIT_AXIS_DATA];
     if (!dit_cache_is_known(cache)) run->indicator = indicators[cache->policy];
+    if (dit_cache_modules(cache)) {
+        DIT_TRY(dit_module_store_create(run));
+        dit_cache_reset(run);
+        return DIT_OK;
+    }
     size_rows(run);
     dit_cache_reset(run);
     return take_buffers(run);
+}
+
+void dit_cache_set_timesteps(dit_cache_run *run, const float *timestep)
+{
+    dit_cache_place(&run->settings, timestep, run->log.steps);
 }
 
 void dit_cache_reset(dit_cache_run *run)
@@ -93,6 +103,7 @@ void dit_cache_reset(dit_cache_run *run)
     run->state = (dit_cache_state){0};
     run->differences = 0;
     *log = (dit_cache_log){.steps = log->steps, .data_rank = log->data_rank};
+    if (run->modules) dit_module_store_reset(run->modules);
 }
 
 /* ---- sums of the stream's rows ----------------------------------------------------------------------------------- */
@@ -161,8 +172,7 @@ static void renew_differences(dit_cache_run *run)
     run->differences = first ? 0 : most;
 }
 
-/* Returns the weight of difference i, k steps after the last computed one: k^i / i!, or w k. */
-static float weight_of(const dit_cache *cache, int i, int k)
+float dit_cache_weight(const dit_cache *cache, int i, int k)
 {
     double weight = 1;
     for (int j = 1; j <= i; j++) weight *= (double)k / j;
@@ -175,21 +185,16 @@ static void add_kept(dit_cache_run *run)
     dit_combine_args args = {.count = 1, .x = {run->model->stream}, .a = {1}, .y = run->model->stream};
     for (int i = 0; i <= run->differences; i++) {
         args.x[args.count] = run->added[i];
-        args.a[args.count++] = weight_of(&run->settings, i, age(run));
+        args.a[args.count++] = dit_cache_weight(&run->settings, i, age(run));
     }
     combine(run, &run->kept, args, of_stream, true);
 }
 
 /* ---- parts of a forward ------------------------------------------------------------------------------------------ */
 
-typedef struct {
-    dit_cache_run *run;
-    const dit_forward_args *args;
-} forward_call;
-
 static dit_status run_first(void *context)
 {
-    const forward_call *call = context;
+    const dit_cache_call *call = context;
     dit_cache_run *run = call->run;
     DIT_TRY(dit_model_begin(run->model, call->args->timestep));
     DIT_TRY(dit_model_embed(run->model, call->args->latents));
@@ -200,7 +205,7 @@ static dit_status run_first(void *context)
     return DIT_OK;
 }
 
-static dit_status run_last(const forward_call *call)
+static dit_status run_last(const dit_cache_call *call)
 {
     dit_model *model = call->run->model;
     int64_t last = call->run->settings.last;
@@ -218,7 +223,7 @@ static void keep_reference(dit_cache_run *run)
 
 static dit_status compute(void *context)
 {
-    const forward_call *call = context;
+    const dit_cache_call *call = context;
     dit_cache_run *run = call->run;
     const dit_cache *settings = &run->settings;
     int64_t middle = run->rt->facts.layers - settings->first - settings->last;
@@ -236,7 +241,7 @@ static dit_status compute(void *context)
 
 static dit_status reuse(void *context)
 {
-    const forward_call *call = context;
+    const dit_cache_call *call = context;
     dit_cache_run *run = call->run;
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
         if (run->indicator && run->indicator->every_step) keep_reference(run);
@@ -246,7 +251,7 @@ static dit_status reuse(void *context)
 }
 
 /* Differences change places and weights from step to step: nothing is recorded then. */
-static dit_status do_part(dit_cache_run *run, int part, const forward_call *call, dit_status (*work)(void *context))
+static dit_status do_part(dit_cache_run *run, int part, const dit_cache_call *call, dit_status (*work)(void *context))
 {
     if (run->settings.order) return work((void *)call);
     return dit_model_do_part(run->model, part, call->args, work, (void *)call);
@@ -295,6 +300,18 @@ static dit_status measure(dit_cache_run *run, double *value)
     return DIT_OK;
 }
 
+/* Counts the steps since the oldest output was computed that the step reuses. */
+static int oldest_module(const dit_cache_log *log, int step)
+{
+    int oldest = 0;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
+        int steps = 0;
+        while (steps < step && dit_module_in(log->reused[step - steps], (dit_module)kind)) steps++;
+        if (steps > oldest) oldest = steps;
+    }
+    return oldest;
+}
+
 /* Writes a step's decision, and what was tested, into the log. */
 static void note_decision(dit_cache_run *run, char decision, double value)
 {
@@ -305,7 +322,9 @@ static void note_decision(dit_cache_run *run, char decision, double value)
     log->values[step] = value;
     log->tests += value != DIT_CACHE_UNTESTED;
     log->hits += hit;
-    if (hit && age(run) > log->oldest) log->oldest = age(run);
+    log->reused[step] = dit_cache_reused(&run->settings, step, decision);
+    int oldest = run->modules ? oldest_module(log, step) : hit ? age(run) : 0;
+    if (oldest > log->oldest) log->oldest = oldest;
 }
 
 /* Decides for this step; *decision is a letter of base/cache.h. A run that is only counted computes where a test would
@@ -329,15 +348,18 @@ static dit_status decide(dit_cache_run *run, char *decision)
 dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
 {
     dit_window whole = dit_model_whole(run->model, args->step);
-    forward_call call = {run, args};
+    dit_cache_call call = {run, args};
     char decision;
     if (args->step != run->state.step)
         return DIT_FAIL(DIT_ERR_INTERNAL, "a cache is at step %d and gets step %d", run->state.step, args->step);
     dit_model_set_window(run->model, &whole);
-    DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
+    if (!run->modules) DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
     DIT_TRY(decide(run, &decision));
     bool hit = decision == DIT_CACHE_HIT;
-    DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
+    if (run->modules)
+        DIT_TRY(dit_module_store_forward(run, args));
+    else
+        DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
     dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
     return DIT_OK;
 }
@@ -366,7 +388,15 @@ const dit_cache *dit_cache_settings(const dit_cache_run *run)
 
 dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
 {
-    return (dit_cache_use){.first = cache->first, .last = cache->last, .hits = log->hits, .tests = log->tests};
+    dit_cache_use use = {.first = cache->first,
+                         .last = cache->last,
+                         .hits = log->hits,
+                         .tests = log->tests,
+                         .of_modules = dit_cache_modules(cache)};
+    for (int step = 0; step < log->steps; step++)
+        for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+            use.modules[kind] += dit_module_in(log->reused[step], (dit_module)kind);
+    return use;
 }
 
 dit_cache_use dit_cache_own_use(const dit_cache_run *run)
@@ -374,8 +404,18 @@ dit_cache_use dit_cache_own_use(const dit_cache_run *run)
     return run ? dit_cache_use_of(&run->settings, &run->log) : (dit_cache_use){0};
 }
 
+dit_module_set dit_cache_own_modules(const dit_cache_run *run)
+{
+    const dit_block_run all = dit_facts_blocks(&run->rt->facts, 0, run->rt->facts.layers);
+    dit_module_set set = dit_cache_modules(&run->settings);
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        if (!all.modules[kind].image && !all.modules[kind].both) set &= (dit_module_set) ~(1 << kind);
+    return set;
+}
+
 int64_t dit_cache_state_bytes(const dit_cache_run *run)
 {
+    if (run->modules) return dit_module_store_elements(run->modules) * dit_dtype_bytes(run->rt->ledger.dtype);
     int64_t kept = 1 + run->settings.order + (run->now != NULL);
     int64_t elements = kept * elements_of(&run->kept) + (run->reference ? elements_of(&run->image) : 0);
     return elements * dit_dtype_bytes(run->rt->ledger.dtype);
@@ -400,7 +440,8 @@ double dit_cache_margin(const dit_cache *cache, const dit_cache_log *log)
 static dit_status compare_logs(const dit_cache_log *a, int rank_a, const dit_cache_log *b, int rank_b)
 {
     for (int step = 0; step < a->steps; step++)
-        if (a->reasons[step] != b->reasons[step] || a->values[step] != b->values[step])
+        if (a->reasons[step] != b->reasons[step] || a->values[step] != b->values[step] ||
+            a->reused[step] != b->reused[step])
             return DIT_FAIL(DIT_ERR_MISMATCH,
                             "step %d: rank %d decided '%c' on %.17g, but rank %d '%c' on %.17g: ranks that share an "
                             "image must decide alike",

@@ -3,6 +3,8 @@
  *   begin, embed, first blocks -> decision -- compute --> middle blocks, kept := what they added --> last blocks, head
  *                                         \--- reuse ---> stream += kept, or its forecast ------/
  *
+ * Policies of modules run all blocks, whose modules are computed or taken from what is kept (modules.c).
+ *
  * base/cache.h has the settings and says which steps are known before the run. Where a test decides, an indicator
  * (cache_impl.h) gives two sums over this rank's rows; ranks that share an image exchange them and add them in the order
  * of ranks, so that all decide alike. Guidance branches are decided for together.
@@ -26,11 +28,14 @@ typedef struct {
     char reasons[DIT_CACHE_MAX_STEPS + 1]; /* a letter for each step (base/cache.h)              */
     double values[DIT_CACHE_MAX_STEPS];    /* what tests compared with the threshold; DIT_CACHE_UNTESTED: no test */
     int oldest;                            /* most steps since what was reused had been computed */
+    dit_module_set reused[DIT_CACHE_MAX_STEPS]; /* kinds of modules, in each step                */
 } dit_cache_log;
 
 /* Takes the memory of a cache for `model`, from rt->image (state) and rt->step, for runs of `steps` steps. `cache` has
  * passed dit_cache_check. The result lies in rt->run. Errors: DIT_ERR_MEMORY. */
 dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps, dit_cache_run **out);
+/* Tells a policy that goes by timesteps which ones the run has: float [steps]. It is called before the first request. */
+void dit_cache_set_timesteps(dit_cache_run *run, const float *timestep);
 /* Begins a request: nothing is kept any more. */
 void dit_cache_reset(dit_cache_run *run);
 /* As dit_model_forward, with the middle blocks computed or reused. Steps come in order, from 0. Errors: those of the
@@ -46,6 +51,8 @@ const dit_cache_log *dit_cache_log_of(const dit_cache_run *run);
 dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log);
 dit_cache_use dit_cache_own_use(const dit_cache_run *run);
 const dit_cache *dit_cache_settings(const dit_cache_run *run);
+/* Returns the kinds of modules that the policy reuses and the model has; 0: the policy reuses middle blocks. */
+dit_module_set dit_cache_own_modules(const dit_cache_run *run);
 /* Bytes that one rank keeps for the cache, and the ranks that decide together. */
 int64_t dit_cache_state_bytes(const dit_cache_run *run);
 int64_t dit_cache_deciders(const dit_cache_run *run);

@@ -26,10 +26,13 @@ typedef struct {
     int64_t skipped, stream_rows; /* rows of text before them, and of the stream in all   */
 } dit_cache_rows;
 
+struct dit_module_store;
+
 struct dit_cache_run {
     dit_model *model;
     dit_runtime *rt;
     dit_cache settings;
+    struct dit_module_store *modules;      /* NULL: the policy reuses middle blocks                             */
     const dit_cache_indicator *indicator;  /* NULL: a schedule                                                  */
     dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
@@ -40,6 +43,26 @@ struct dit_cache_run {
     dit_cache_state state;
     dit_cache_log log;
 };
+
+/* A forward of a cached run, for the parts of it. */
+typedef struct {
+    dit_cache_run *run;
+    const dit_forward_args *args;
+} dit_cache_call;
+
+/* Returns the weight of difference i, k steps after the last computed one: k^i / i!, or w k. */
+float dit_cache_weight(const dit_cache *cache, int i, int k);
+
+/* ---- what policies of modules keep (modules.c) ------------------------------------------------------------------- */
+
+/* Takes memory for the outputs of the policy's modules, from rt->image and rt->step. Errors: DIT_ERR_MEMORY. */
+dit_status dit_module_store_create(dit_cache_run *run);
+/* Begins a request: nothing is kept, and the schedule is that of the settings. */
+void dit_module_store_reset(struct dit_module_store *store);
+/* Runs the forward of step run->state.step: all modules that the schedule does not take. Errors: those of the model. */
+dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *args);
+/* Returns the floats that are kept. */
+int64_t dit_module_store_elements(const struct dit_module_store *store);
 
 /* out = a x + b out over the rows of the stream; `out` is dense. b 0: out is not read. */
 void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, float b, float *out);

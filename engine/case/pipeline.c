@@ -221,10 +221,12 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
                                .emulated_groups = kase->emulated_groups,
                                .cache = cache,
-                               .executor = of_cache ? &dit_executor_cache_oracle : dit_executor_for(&p->rt, emulates)};
+                               .executor = of_cache ? dit_executor_of_cache(&kase->emulated_cache)
+                                                    : dit_executor_for(&p->rt, emulates)};
     DIT_TRY(dit_sampler_init(
         &p->sampler,
         &(dit_scheduler_params){.doc = doc, .config = kase->scheduler, .pointer = "/scheduler", .steps = kase->steps}));
+    if (cache) dit_cache_set_timesteps(cache, p->sampler.scheduler->timesteps);
     return make_conditions(p);
 }
 

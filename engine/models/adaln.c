@@ -65,12 +65,12 @@ dit_status adaln_create(dit_model *model, adaln *a)
     return dit_runtime_upload(params->rt, a->position, a->view->image_count / a->segments * a->C);
 }
 
-dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block)
+dit_status adaln_load_block(const dit_scope *scope, const adaln *a, int64_t index, bool text, adaln_block *block)
 {
     static const char *const qkv[] = {"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL};
     static const char *const cross_kv[] = {"attn2.to_k", "attn2.to_v", NULL};
     int64_t C = a->C;
-    block->text_kv = NULL;
+    block->text_kv = NULL, block->index = index;
     DIT_TRY(scope_shared(scope, qkv, C, C, &block->qkv));
     DIT_TRY(scope_joined(scope, "attn1.to_out.0", C, C, 0, &block->out));
     DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
@@ -136,10 +136,15 @@ static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
                             .modulation_stride = MODULATIONS * a->C};
 }
 
+void adaln_modulate(dit_runtime *rt, adaln *a, const adaln_block *block)
+{
+    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+}
+
 void adaln_norm(dit_runtime *rt, adaln *a, const adaln_block *block, dit_rows y)
 {
     dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
-    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+    adaln_modulate(rt, a, block);
     layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), y, &norm);
 }
 
@@ -153,23 +158,29 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
 }
 
 /* The stream is not normalised for the queries. */
-static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
+static void attend_to_text(dit_runtime *rt, const adaln *a, const adaln_block *block, dit_rows x, dit_rows attended)
 {
-    dit_runtime *rt = model->params.rt;
     int64_t A = a->cross_A;
-    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
-             query = rows_dense(a->normed, a->B, a->view->image_count, A);
-    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    dit_rows query = rows_dense(a->normed, a->B, a->view->image_count, A);
     dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * A);
     layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
     layer_local_attention(rt, a->cross_H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
-    if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
 }
 
-dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
+static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
 {
-    dit_runtime *rt = model->params.rt;
+    const module_at at = {block->index, DIT_MODULE_CROSS, MODULE_IMAGE};
+    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C);
+    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, a->cross_A);
+    if (!module_is_taken(model, at.kind)) attend_to_text(model->params.rt, a, block, x, attended);
+    if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    return module_add(model, at, &block->cross_out, attended, x, NULL, 0);
+}
+
+dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, dit_module kind, bool tapped)
+{
+    const module_at attention = {block->index, kind, MODULE_IMAGE};
+    const module_at mlp = {block->index, DIT_MODULE_MLP, kind == DIT_MODULE_TEMPORAL ? MODULE_SECOND : MODULE_IMAGE};
     int64_t C = a->C, stride = MODULATIONS * C;
     dit_rows x = rows_dense(a->x, a->B, a->view->image_count, C),
              normed = rows_dense(a->normed, a->B, a->view->image_count, C);
@@ -177,11 +188,11 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
     dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
     DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
-    DIT_TRY(layer_joined_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
+    DIT_TRY(module_add(model, attention, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
-    layer_norm(rt, x, normed, &norm);
-    return layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->view->image_count, a->inner), x,
-                         a->gates + GATE_MLP * C, stride);
+    if (!module_is_taken(model, mlp.kind)) layer_norm(model->params.rt, x, normed, &norm);
+    return module_add_mlp(model, mlp, &block->mlp, normed, rows_dense(a->wide, a->B, a->view->image_count, a->inner), x,
+                          a->gates + GATE_MLP * C, stride);
 }
 
 /* The head modulates by the embedding itself, not by its projection. */

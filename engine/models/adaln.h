@@ -5,12 +5,13 @@
  *
  * The family decides how a block's tokens attend to each other:
  *   qkv = adaln_before_attention(); attention of qkv into `attended`; adaln_after_attention().
+ * Where a cache has the attention's output, adaln_modulate() stands for the first two.
  */
 #ifndef DIT_ENGINE_ADALN_H
 #define DIT_ENGINE_ADALN_H
 
 #include "engine/models/embed.h"
-#include "engine/models/layers.h"
+#include "engine/models/modules.h"
 
 typedef struct {
     int64_t H, D, patch, in_channels, out_channels, text_dim, sample_size;
@@ -23,6 +24,7 @@ typedef struct {
     dit_mlp mlp;
     const float *table; /* [6, C]                                                  */
     float *text_kv;     /* [batch, text tokens, 2 cross_A], in rt->image; NULL: no text */
+    int64_t index;      /* of the whole model                                      */
 } adaln_block;
 
 typedef struct {
@@ -48,7 +50,7 @@ typedef struct {
  * stream. `a` has its config. Errors: those of loading weights. */
 dit_status adaln_create(dit_model *model, adaln *a);
 /* Loads a block of the scope; a block with text gets memory for its K and V. */
-dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block);
+dit_status adaln_load_block(const dit_scope *scope, const adaln *a, int64_t index, bool text, adaln_block *block);
 
 /* Projects the captions, and their K and V for every block of the stage, once per image. Taps
  * aux.caption_projection. */
@@ -60,12 +62,15 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
 dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added);
 /* Embeds patches into x. Taps aux.pos_embed. */
 dit_status adaln_embed(dit_model *model, adaln *a, const float *latents);
+/* Makes the block's shifts, scales and gates, which are valid until the next call. */
+void adaln_modulate(dit_runtime *rt, adaln *a, const adaln_block *block);
 /* Writes x, normalised and modulated, to y [batch, n, C]. The block's gates are valid until the next call. */
 void adaln_norm(dit_runtime *rt, adaln *a, const adaln_block *block, dit_rows y);
 /* Normalises, modulates and projects x: returns [batch, n, 3A]. The block's gates are valid until the next call. */
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
-/* Adds the attention's output, then cross-attention where there is text, then the MLP. Taps attn1, attn2 of block 0. */
-dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped);
+/* Adds the output of the attention, which is a module of that kind, then cross-attention where there is text, then the
+ * MLP. Taps attn1, attn2 of block 0. */
+dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, dit_module kind, bool tapped);
 /* Writes output [batch, n, out_channels patch^2]. */
 void adaln_head(dit_runtime *rt, adaln *a, float *output);
 

@@ -314,14 +314,21 @@ static dit_status cogvideox_embed(dit_model *model, const float *given)
     return dit_tap_rows(model, DIT_LAYOUT_JOINT, x, "aux.patch_embed");
 }
 
-/* normed = norm(x), each stream with its own shift and scale. The modulation stays: its gates are used later. */
+/* The modulation stays: its gates are used later. */
+static void modulate(dit_model *model, const cogvideox_norm *norm)
+{
+    const cogvideox *m = model->state;
+    embed_linear(model->params.rt, &norm->modulation, m->activated, m->B, m->modulation);
+}
+
+/* normed = norm(x), each stream with its own shift and scale. */
 static void norm_streams(dit_model *model, const cogvideox_norm *norm)
 {
     static const int shift[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SHIFT, [JOINT_IMAGE] = SHIFT};
     static const int scale[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SCALE, [JOINT_IMAGE] = SCALE};
     const cogvideox *m = model->state;
     const dit_partition *part = &model->view;
-    embed_linear(model->params.rt, &norm->modulation, m->activated, m->B, m->modulation);
+    modulate(model, norm);
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
         layer_norm(model->params.rt, joint_rows(part, stream, m->x, m->C), joint_rows(part, stream, m->normed, m->C),
                    &(dit_layer_norm){.eps = (float)m->c.eps,
@@ -332,16 +339,16 @@ static void norm_streams(dit_model *model, const cogvideox_norm *norm)
                                      .modulation_stride = MODULATIONS * m->C});
 }
 
-/* x += gate * joined(y), each stream with its own gate; y [batch, rows, k]. */
-static dit_status add_streams(dit_model *model, const dit_joined *joined, float *y)
+/* x += gate * joined(y), each stream with its own gate; y [batch, rows, k]: the end of a block's module. */
+static dit_status add_streams(dit_model *model, int64_t index, dit_module kind, const dit_joined *joined, float *y)
 {
     static const int gate[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_GATE, [JOINT_IMAGE] = GATE};
     const cogvideox *m = model->state;
     const dit_partition *part = &model->view;
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
-        DIT_TRY(layer_joined_add(model->params.rt, joined, joint_rows(part, stream, y, joined->linear.k),
-                                 joint_rows(part, stream, m->x, m->C), m->modulation + gate[stream] * m->C,
-                                 MODULATIONS * m->C));
+        DIT_TRY(module_add(model, (module_at){index, kind, stream == JOINT_TEXT ? MODULE_TEXT : MODULE_IMAGE}, joined,
+                           joint_rows(part, stream, y, joined->linear.k), joint_rows(part, stream, m->x, m->C),
+                           m->modulation + gate[stream] * m->C, MODULATIONS * m->C));
     return DIT_OK;
 }
 
@@ -382,31 +389,49 @@ static dit_status cogvideox_attention_input(dit_model *model, float *out)
     return DIT_OK;
 }
 
-static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
+static dit_status self_attention(dit_model *model, const cogvideox_block *block)
 {
-    cogvideox *m = model->state;
-    dit_runtime *rt = model->params.rt;
+    const cogvideox *m = model->state;
     const dit_partition *part = &model->view;
-    const cogvideox_block *block = &m->blocks[index];
     int64_t A = m->A;
     dit_rows normed = joint_rows(part, JOINT_BOTH, m->normed, m->C);
     dit_rows qkv = joint_rows(part, JOINT_BOTH, m->wide, 3 * A);
-    dit_rows inner = joint_rows(part, JOINT_BOTH, m->wide, m->inner);
-
     norm_streams(model, &block->before_attention);
-    layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
+    layer_linear(model->params.rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_heads(model, &block->q, 0);
     norm_heads(model, &block->k, A);
     DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), part->text_count));
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                     rows_columns(qkv, 2 * A, A), joint_rows(part, JOINT_BOTH, m->attended, A)));
-    if (index == 0) DIT_TRY(tap_attention(model, block));
-    DIT_TRY(dit_tap_attended(model, &block->out, joint_rows(part, JOINT_BOTH, m->attended, A), part->text_count));
-    DIT_TRY(add_streams(model, &block->out, m->attended));
+    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                    rows_columns(qkv, 2 * A, A), joint_rows(part, JOINT_BOTH, m->attended, A));
+}
 
+static void widen(dit_model *model, const cogvideox_block *block)
+{
+    const cogvideox *m = model->state;
+    const dit_partition *part = &model->view;
     norm_streams(model, &block->before_mlp);
-    layer_linear(rt, &block->mlp.in, normed, inner, block->mlp.activation);
-    DIT_TRY(add_streams(model, &block->mlp.out, m->wide));
+    layer_linear(model->params.rt, &block->mlp.in, joint_rows(part, JOINT_BOTH, m->normed, m->C),
+                 joint_rows(part, JOINT_BOTH, m->wide, m->inner), block->mlp.activation);
+}
+
+static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
+{
+    const cogvideox *m = model->state;
+    const cogvideox_block *block = &m->blocks[index];
+    if (module_is_taken(model, DIT_MODULE_ATTENTION))
+        modulate(model, &block->before_attention);
+    else
+        DIT_TRY(self_attention(model, block));
+    if (index == 0) DIT_TRY(tap_attention(model, block));
+    DIT_TRY(dit_tap_attended(model, &block->out, joint_rows(&model->view, JOINT_BOTH, m->attended, m->A),
+                             model->view.text_count));
+    DIT_TRY(add_streams(model, index, DIT_MODULE_ATTENTION, &block->out, m->attended));
+
+    if (module_is_taken(model, DIT_MODULE_MLP))
+        modulate(model, &block->before_mlp);
+    else
+        widen(model, block);
+    DIT_TRY(add_streams(model, index, DIT_MODULE_MLP, &block->mlp.out, m->wide));
     return joint_tap(model, m->x, m->C, "block", index);
 }
 

@@ -207,9 +207,7 @@ static dit_status forward_single(dit_model *model, int64_t index)
     const flux *m = model->state;
     const joint *j = &m->j;
     dit_rows attended = joint_attended(j, JOINT_BOTH);
-    joint_before_attention(model->params.rt, j, &m->singles[index]);
-    DIT_TRY(joint_tap_keys(model, j));
-    DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, attended));
+    DIT_TRY(joint_attend_single(model, j, &m->singles[index]));
     DIT_TRY(joint_tap_attended_raw(model, j));
     if (index == 0) DIT_TRY(dit_tap_heads(model, DIT_LAYOUT_JOINT, attended, "aux.single_block_0.attn"));
     DIT_TRY(joint_add_parallel(model->params.rt, j, &m->singles[index]));

@@ -8,7 +8,7 @@
  * embedding: text summary, sizes, style.
  */
 #include "engine/models/embed.h"
-#include "engine/models/layers.h"
+#include "engine/models/modules.h"
 
 #include <math.h>
 
@@ -483,28 +483,37 @@ static dit_status hunyuan_attention_input(dit_model *model, float *out)
     return DIT_OK;
 }
 
-static dit_status self_attention(dit_model *model, int64_t index)
+static dit_status attend_to_image(dit_model *model, int64_t index)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t C = m->C, A = m->A;
-    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
+    dit_rows normed = rows_window(model, m->normed, C);
     dit_rows attended = rows_window(model, m->attended, A), qkv = rows_window(model, m->wide, 3 * A);
     norm_before_attention(model, index, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_and_rotate(model, rows_columns(qkv, 0, A), block->norm_q);
     norm_and_rotate(model, rows_columns(qkv, A, A), block->norm_k);
     DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                     rows_columns(qkv, 2 * A, A), attended));
-    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
-    return layer_joined_add(rt, &block->out, attended, x, NULL, 0);
+    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                    rows_columns(qkv, 2 * A, A), attended);
 }
 
-/* Attends to the text, which has no positions: only the queries are rotated. */
-static dit_status cross_attention(dit_model *model, int64_t index)
+static dit_status self_attention(dit_model *model, int64_t index)
+{
+    hunyuan *m = model->state;
+    const hunyuan_block *block = &m->blocks[index];
+    const module_at at = {index, DIT_MODULE_ATTENTION, MODULE_IMAGE};
+    dit_rows attended = rows_window(model, m->attended, m->A);
+    if (!module_is_taken(model, at.kind)) DIT_TRY(attend_to_image(model, index));
+    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
+    return module_add(model, at, &block->out, attended, rows_window(model, m->x, m->C), NULL, 0);
+}
+
+/* The text has no positions: only the queries are rotated. */
+static void attend_to_text(dit_model *model, int64_t index)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
@@ -517,8 +526,17 @@ static dit_status cross_attention(dit_model *model, int64_t index)
     layer_linear(rt, &block->cross_q, normed, query, DIT_ACT_NONE);
     norm_and_rotate(model, query, block->cross_norm_q);
     layer_local_attention(rt, m->H, query, rows_columns(text, 0, A), rows_columns(text, A, A), NULL, attended);
+}
+
+static dit_status cross_attention(dit_model *model, int64_t index)
+{
+    hunyuan *m = model->state;
+    const hunyuan_block *block = &m->blocks[index];
+    const module_at at = {index, DIT_MODULE_CROSS, MODULE_IMAGE};
+    dit_rows attended = rows_window(model, m->attended, m->A);
+    if (!module_is_taken(model, at.kind)) attend_to_text(model, index);
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
+    return module_add(model, at, &block->cross_out, attended, rows_window(model, m->x, m->C), NULL, 0);
 }
 
 static dit_status hunyuan_forward_block(dit_model *model, int64_t index)
@@ -531,8 +549,9 @@ static dit_status hunyuan_forward_block(dit_model *model, int64_t index)
     if (index > half) take_skip(model, index);
     DIT_TRY(self_attention(model, index));
     DIT_TRY(cross_attention(model, index));
-    layer_norm(rt, x, normed, &block->norm3);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_window(model, m->wide, m->own_inner), x, NULL, 0));
+    if (!module_is_taken(model, DIT_MODULE_MLP)) layer_norm(rt, x, normed, &block->norm3);
+    DIT_TRY(module_add_mlp(model, (module_at){index, DIT_MODULE_MLP, MODULE_IMAGE}, &block->mlp, normed,
+                           rows_window(model, m->wide, m->own_inner), x, NULL, 0));
     if (index < half - 1) layer_copy(rt, x, skip_rows(model, index));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }

@@ -342,9 +342,7 @@ static dit_status forward_single(dit_model *model, int64_t index)
 {
     const hunyuan *m = model->state;
     const joint *j = &m->j;
-    joint_before_attention(model->params.rt, j, &m->singles[index]);
-    DIT_TRY(joint_tap_keys(model, j));
-    DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
+    DIT_TRY(joint_attend_single(model, j, &m->singles[index]));
     DIT_TRY(joint_tap_attended_raw(model, j));
     DIT_TRY(joint_add_parallel(model->params.rt, j, &m->singles[index]));
     return joint_tap(model, j->x, j->C, "single_block", index);

@@ -49,7 +49,7 @@ dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, in
 dit_status joint_create(dit_model *model, joint *j)
 {
     dit_runtime *rt = model->params.rt;
-    j->view = &model->view, j->window = &model->window;
+    j->model = model, j->view = &model->view, j->window = &model->window;
     j->C = j->H * j->D;
     j->heads = dit_tp_count(rt, j->H), j->A = j->heads * j->D, j->own_inner = dit_tp_count(rt, j->inner);
     j->wide_cols = j->A + (j->own_inner > 3 * j->A ? j->own_inner : 3 * j->A);
@@ -111,6 +111,7 @@ dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
         DIT_TRY(joint_load_stream(&s, j, JOINT_IMAGE, JOINT_CHUNKS, &(*out)[i].image));
         DIT_TRY(joint_load_stream(&s, j, JOINT_TEXT, JOINT_CHUNKS, &(*out)[i].text));
+        (*out)[i].image.index = (*out)[i].text.index = i;
     }
     return DIT_OK;
 }
@@ -135,6 +136,7 @@ dit_status joint_load_singles(const dit_model_params *params, const joint *j, in
         if (!dit_stage_has(params, doubles + i)) continue;
         dit_scope s = scope_of(params, "single_transformer_blocks.%lld.", (long long)i);
         DIT_TRY(load_single(&s, j, &(*out)[i]));
+        (*out)[i].index = doubles + i;
     }
     return DIT_OK;
 }
@@ -215,10 +217,15 @@ void joint_project(dit_runtime *rt, const joint *j, const joint_attention *atten
     norm_heads(rt, j, part, 1, attention->norm_k);
 }
 
+void joint_modulate(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    embed_linear(rt, &stream->modulation, j->activated, j->view->batch, modulation_of(j, stream->part));
+}
+
 static void norm_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     bool last = stream->chunks == JOINT_LAST_CHUNKS;
-    embed_linear(rt, &stream->modulation, j->activated, j->view->batch, modulation_of(j, stream->part));
+    joint_modulate(rt, j, stream);
     joint_norm(rt, j, stream, last ? JOINT_LAST_SHIFT : JOINT_SHIFT, last ? JOINT_LAST_SCALE : JOINT_SCALE);
 }
 
@@ -240,32 +247,41 @@ dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, 
     return layer_sequence_attention(policy, projected(j, part, 0), projected(j, part, 1), projected(j, part, 2), out);
 }
 
-dit_status joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_joined *joined,
+dit_status joint_add(const joint *j, const joint_stream *stream, dit_module kind, bool second, const dit_joined *joined,
                      dit_rows from, int gate)
 {
-    return layer_joined_add(rt, joined, from, joint_x(j, stream->part), modulation_of(j, stream->part) + gate * j->C,
-                            stream->chunks * j->C);
+    const module_at at = {stream->index, kind,
+                          second                       ? MODULE_SECOND
+                          : stream->part == JOINT_TEXT ? MODULE_TEXT
+                                                       : MODULE_IMAGE};
+    return module_add(j->model, at, joined, from, joint_x(j, stream->part),
+                      modulation_of(j, stream->part) + gate * j->C, stream->chunks * j->C);
 }
 
-dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+dit_status joint_add_attention(const joint *j, const joint_stream *stream)
 {
-    return joint_add(rt, j, stream, &stream->attention.out, joint_attended(j, stream->part), JOINT_GATE);
+    return joint_add(j, stream, DIT_MODULE_ATTENTION, false, &stream->attention.out, joint_attended(j, stream->part),
+                     JOINT_GATE);
 }
 
 dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     dit_rows hidden = wide_columns(j, stream->part, j->A, j->own_inner);
-    joint_norm(rt, j, stream, JOINT_SHIFT_MLP, JOINT_SCALE_MLP);
-    layer_linear(rt, &stream->mlp.in, joint_normed(j, stream->part), hidden, stream->mlp.activation);
-    return joint_add(rt, j, stream, &stream->mlp.out, hidden, JOINT_GATE_MLP);
+    if (!module_is_taken(j->model, DIT_MODULE_MLP)) {
+        joint_norm(rt, j, stream, JOINT_SHIFT_MLP, JOINT_SCALE_MLP);
+        layer_linear(rt, &stream->mlp.in, joint_normed(j, stream->part), hidden, stream->mlp.activation);
+    }
+    return joint_add(j, stream, DIT_MODULE_MLP, false, &stream->mlp.out, hidden, JOINT_GATE_MLP);
 }
 
 dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     joint_part part = stream->part;
-    layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->A, j->own_inner),
-                 stream->mlp.activation);
-    return joint_add(rt, j, stream, &stream->attention.out, wide_columns(j, part, 0, j->A + j->own_inner), JOINT_GATE);
+    if (!module_is_taken(j->model, DIT_MODULE_FUSED))
+        layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->A, j->own_inner),
+                     stream->mlp.activation);
+    return joint_add(j, stream, DIT_MODULE_FUSED, false, &stream->attention.out,
+                     wide_columns(j, part, 0, j->A + j->own_inner), JOINT_GATE);
 }
 
 dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block)
@@ -294,17 +310,39 @@ dit_status joint_tap_attended_raw(dit_model *model, const joint *j)
     return dit_tap_layer_rows(model, DIT_TAP_ATTENTION, joint_attended(j, JOINT_BOTH), j->view->text_count);
 }
 
-dit_status joint_double_block(dit_model *model, const joint *j, const joint_block *block, bool tapped)
+dit_status joint_attend_double(dit_model *model, const joint *j, const joint_block *block)
 {
     dit_runtime *rt = model->params.rt;
+    if (module_is_taken(model, DIT_MODULE_ATTENTION)) {
+        joint_modulate(rt, j, &block->image);
+        joint_modulate(rt, j, &block->text);
+        return DIT_OK;
+    }
     joint_before_attention(rt, j, &block->image);
     joint_before_attention(rt, j, &block->text);
     DIT_TRY(joint_tap_keys(model, j));
-    DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
+    return joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH));
+}
+
+dit_status joint_attend_single(dit_model *model, const joint *j, const joint_stream *stream)
+{
+    if (module_is_taken(model, DIT_MODULE_FUSED)) {
+        joint_modulate(model->params.rt, j, stream);
+        return DIT_OK;
+    }
+    joint_before_attention(model->params.rt, j, stream);
+    DIT_TRY(joint_tap_keys(model, j));
+    return joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH));
+}
+
+dit_status joint_double_block(dit_model *model, const joint *j, const joint_block *block, bool tapped)
+{
+    dit_runtime *rt = model->params.rt;
+    DIT_TRY(joint_attend_double(model, j, block));
     if (tapped) DIT_TRY(joint_tap_attention(model, j, block));
     DIT_TRY(joint_tap_attended(model, j, block));
-    DIT_TRY(joint_add_attention(rt, j, &block->image));
-    DIT_TRY(joint_add_attention(rt, j, &block->text));
+    DIT_TRY(joint_add_attention(j, &block->image));
+    DIT_TRY(joint_add_attention(j, &block->text));
     DIT_TRY(joint_add_mlp(rt, j, &block->image));
     return joint_add_mlp(rt, j, &block->text);
 }

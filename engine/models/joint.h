@@ -18,7 +18,7 @@
 #ifndef DIT_ENGINE_JOINT_H
 #define DIT_ENGINE_JOINT_H
 
-#include "engine/models/layers.h"
+#include "engine/models/modules.h"
 
 /* ---- two streams in one buffer ----------------------------------------------------------------------------------- */
 
@@ -53,6 +53,7 @@ typedef struct {
 /* The layers of one stream of a double block, or of both streams in a single block. */
 typedef struct {
     joint_part part;
+    int64_t index;             /* of the block in the whole model                                               */
     int chunks;                /* of the modulation; JOINT_LAST_CHUNKS: without attention.out and mlp           */
     dit_linear modulation;     /* [chunks C, C]                                                                 */
     joint_attention attention; /* in a single block out is [C, A + inner] and reads [attention | MLP]           */
@@ -70,6 +71,7 @@ typedef struct {
     bool qk_norm;           /* q and k are normalised per head                         */
     const float *activated; /* [batch, C]: what modulations are projected from         */
 
+    dit_model *model;
     int64_t C, wide_cols;
     int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, an MLP's width */
     const dit_partition *view;   /* the model's: rows are those of its window                */
@@ -104,6 +106,9 @@ dit_rows joint_x(const joint *j, joint_part part);
 dit_rows joint_normed(const joint *j, joint_part part);
 dit_rows joint_attended(const joint *j, joint_part part);
 
+/* Makes the modulation, which stays valid until the next block: all that joint_before_attention does where the attention
+ * is not computed. */
+void joint_modulate(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* Makes the modulation, which stays valid until the next block, normalises x with it, and projects q, k, v. */
 void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* Writes the image rows that joint_before_attention projects, of an image's stream or of a single block's, to out [batch,
@@ -111,8 +116,12 @@ void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream 
 void joint_attention_input(dit_runtime *rt, const joint *j, const joint_stream *stream, float *out);
 /* Lets the rows of `part` attend to each other, as projected. Collective over the sequence ranks. */
 dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, dit_rows out);
+/* Do what stands before joint_add_attention and joint_add_parallel: the modulation, and, unless it is taken from a
+ * cache, the attention. Collective as joint_attend. */
+dit_status joint_attend_double(dit_model *model, const joint *j, const joint_block *block);
+dit_status joint_attend_single(dit_model *model, const joint *j, const joint_stream *stream);
 /* x += gate * out(attended). This function, and the others that add to x, are collective over the tensor ranks. */
-dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
+dit_status joint_add_attention(const joint *j, const joint_stream *stream);
 /* x += gate * MLP(norm(x)). */
 dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* x += gate * out([attended | gelu(MLP in(normed))]): one projection of one buffer. */
@@ -136,8 +145,9 @@ void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, c
 void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int shift, int scale);
 /* q, k, v of normed: projected, normalised, rotated. */
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part);
-/* x += gate * joined(from), the gate a chunk of the stream's modulation. */
-dit_status joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_joined *joined,
+/* x += gate * joined(from), the gate a chunk of the stream's modulation: the end of a module of that kind. second: it is
+ * the block's second one over image rows. */
+dit_status joint_add(const joint *j, const joint_stream *stream, dit_module kind, bool second, const dit_joined *joined,
                      dit_rows from, int gate);
 
 #endif

@@ -86,7 +86,7 @@ static dit_status load_blocks(const dit_model_params *params, const latte *m, co
     for (int64_t i = 0; i < m->c.layers; i++) {
         if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "%s.%lld.", name, (long long)i);
-        DIT_TRY(adaln_load_block(&s, &m->common, text, &(*out)[i]));
+        DIT_TRY(adaln_load_block(&s, &m->common, i, text, &(*out)[i]));
     }
     return DIT_OK;
 }
@@ -152,19 +152,28 @@ static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
     return (dit_rows){rows_entry(x, entry).data, tokens, a->segments, x.cols, tokens * x.ld, x.ld};
 }
 
+static dit_status attend_within_frames(dit_model *model, adaln *a, const adaln_block *block)
+{
+    int64_t A = a->A;
+    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    dit_rows image = adaln_before_attention(model->params.rt, a, block), qkv = within_frames(a, image);
+    DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
+    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                    rows_columns(qkv, 2 * A, A), within_frames(a, attended));
+}
+
 static dit_status forward_spatial(dit_model *model, int64_t index)
 {
     latte *m = model->state;
     adaln *a = &m->common;
-    int64_t A = a->A;
-    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
-             attended = rows_dense(a->attended, a->B, a->view->image_count, A);
-    dit_rows image = adaln_before_attention(model->params.rt, a, &m->spatial[index]), qkv = within_frames(a, image);
-    DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                     rows_columns(qkv, 2 * A, A), within_frames(a, attended)));
-    DIT_TRY(adaln_after_attention(model, a, &m->spatial[index], false));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
+    const adaln_block *block = &m->spatial[index];
+    if (module_is_taken(model, DIT_MODULE_ATTENTION))
+        adaln_modulate(model->params.rt, a, block);
+    else
+        DIT_TRY(attend_within_frames(model, a, block));
+    DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, false));
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->view->image_count, a->C), "block_%lld",
+                        (long long)index);
 }
 
 /* Adds to every token its frame's row of the table. */
@@ -180,26 +189,36 @@ static void add_time(dit_runtime *rt, latte *m)
     }
 }
 
-static dit_status forward_temporal(dit_model *model, int64_t index)
+static dit_status attend_over_time(dit_model *model, adaln *a, const adaln_block *block)
 {
-    latte *m = model->state;
-    adaln *a = &m->common;
     dit_runtime *rt = model->params.rt;
     int64_t A = a->A;
-    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
-             attended = rows_dense(a->attended, a->B, a->view->image_count, A);
-    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, x, 0));
-    model->layer++;
-    if (index == 0 && a->segments > 1) add_time(rt, m);
-    dit_rows qkv = adaln_before_attention(rt, a, &m->temporal[index]);
+    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    dit_rows qkv = adaln_before_attention(rt, a, block);
     DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
     for (int64_t b = 0; b < a->B; b++) {
         dit_rows places = over_time(a, qkv, b);
         layer_local_attention(rt, a->H, rows_columns(places, 0, A), rows_columns(places, A, A),
                               rows_columns(places, 2 * A, A), NULL, over_time(a, attended, b));
     }
-    DIT_TRY(adaln_after_attention(model, a, &m->temporal[index], false));
-    return dit_tap_rows(model, DIT_LAYOUT_ACROSS, x, "temporal_block_%lld", (long long)index);
+    return DIT_OK;
+}
+
+static dit_status forward_temporal(dit_model *model, int64_t index)
+{
+    latte *m = model->state;
+    adaln *a = &m->common;
+    const adaln_block *block = &m->temporal[index];
+    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, rows_dense(a->x, a->B, a->view->image_count, a->C), 0));
+    model->layer++;
+    if (index == 0 && a->segments > 1) add_time(model->params.rt, m);
+    if (module_is_taken(model, DIT_MODULE_TEMPORAL))
+        adaln_modulate(model->params.rt, a, block);
+    else
+        DIT_TRY(attend_over_time(model, a, block));
+    DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_TEMPORAL, false));
+    return dit_tap_rows(model, DIT_LAYOUT_ACROSS, rows_dense(a->x, a->B, a->view->image_count, a->C),
+                        "temporal_block_%lld", (long long)index);
 }
 
 static dit_status latte_attention_input(dit_model *model, float *out)

@@ -104,6 +104,19 @@ dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows 
     return DIT_OK;
 }
 
+dit_status layer_joined_product(dit_runtime *rt, const dit_joined *joined, dit_rows x, float *y)
+{
+    int64_t elements = x.batch * x.rows * joined->linear.n;
+    bool summed = joined->summed;
+    if (summed) DIT_TRY(dit_tp_reserve(rt, elements, 0));
+    layer_linear(rt, &joined->linear, x, rows_dense(summed ? rt->tensor.partial : y, x.batch, x.rows, joined->linear.n),
+                 DIT_ACT_NONE);
+    if (!summed) return DIT_OK;
+    DIT_TRY(dit_tp_sum(rt, elements));
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {rt->tensor.sum}, .a = {1}, .y = y});
+    return DIT_OK;
+}
+
 dit_status layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y,
                          const float *gate, int64_t gate_stride)
 {

@@ -41,6 +41,10 @@ typedef struct {
 dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
                             int64_t gate_stride);
 
+/* y [batch, x.rows, n], dense, = the product alone, summed over the tensor ranks: without `bias`, which is NULL where
+ * there is one rank, whose product has it. Collective over the tensor ranks. */
+dit_status layer_joined_product(dit_runtime *rt, const dit_joined *joined, dit_rows x, float *y);
+
 /* Two linear layers around an activation, as feed-forward networks have them; tensor ranks share the inner width. */
 typedef struct {
     dit_linear in;

@@ -115,11 +115,12 @@ struct dit_model {
                                                 later blocks take; NULL: none                        */
     int64_t input_channels, output_channels; /* floats per token                                     */
     dit_condition_need needs[DIT_CONDITION_COUNT];
-    dit_graphs *graphs;       /* NULL: forwards are not recorded; freed with the model */
-    dit_condition prepared;   /* of the newest prepare */
-    float timestep_divisor;   /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
-    bool linspace_sigmas;     /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
-    bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (README there) */
+    struct dit_module_watch *modules; /* NULL, or who watches the outputs of modules (modules.h); not owned  */
+    dit_graphs *graphs;               /* NULL: forwards are not recorded; freed with the model */
+    dit_condition prepared;           /* of the newest prepare */
+    float timestep_divisor;           /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
+    bool linspace_sigmas;             /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
+    bool sensitive_embedding;         /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };
 
 /* True if this rank has block `index`. */

@@ -110,7 +110,7 @@ static dit_status load_blocks(const dit_model_params *params, pixart *m)
     for (int64_t i = 0; i < m->c.layers; i++) {
         if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
-        DIT_TRY(adaln_load_block(&s, &m->common, true, &m->blocks[i]));
+        DIT_TRY(adaln_load_block(&s, &m->common, i, true, &m->blocks[i]));
     }
     return DIT_OK;
 }
@@ -180,17 +180,26 @@ static dit_status pixart_attention_input(dit_model *model, float *out)
     return DIT_OK;
 }
 
+static dit_status self_attention(dit_model *model, adaln *a, const adaln_block *block)
+{
+    int64_t A = a->A;
+    dit_rows qkv = adaln_before_attention(model->params.rt, a, block);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
+    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                    rows_columns(qkv, 2 * A, A),
+                                    rows_dense(a->attended, a->B, a->view->image_count, A));
+}
+
 static dit_status pixart_block(dit_model *model, int64_t index)
 {
     pixart *m = model->state;
     adaln *a = &m->common;
-    int64_t A = a->A;
-    dit_rows qkv = adaln_before_attention(model->params.rt, a, &m->blocks[index]);
-    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                     rows_columns(qkv, 2 * A, A),
-                                     rows_dense(a->attended, a->B, a->view->image_count, A)));
-    DIT_TRY(adaln_after_attention(model, a, &m->blocks[index], index == 0));
+    const adaln_block *block = &m->blocks[index];
+    if (module_is_taken(model, DIT_MODULE_ATTENTION))
+        adaln_modulate(model->params.rt, a, block);
+    else
+        DIT_TRY(self_attention(model, a, block));
+    DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, index == 0));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->view->image_count, a->C), "block_%lld",
                         (long long)index);
 }

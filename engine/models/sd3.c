@@ -99,6 +99,7 @@ static dit_status load_block(const dit_model_params *params, const sd3 *m, int64
     dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)index);
     block->dual = dit_facts_blocks(&params->rt->facts, index, 1).image_layers > 0;
     block->last = index == m->c.layers - 1;
+    block->streams.image.index = block->streams.text.index = index;
     DIT_TRY(joint_load_stream(&s, &m->j, JOINT_IMAGE, block->dual ? DUAL_CHUNKS : JOINT_CHUNKS, &block->streams.image));
     DIT_TRY(
         joint_load_stream(&s, &m->j, JOINT_TEXT, block->last ? JOINT_LAST_CHUNKS : JOINT_CHUNKS, &block->streams.text));
@@ -275,19 +276,17 @@ static dit_status sd3_forward_block(dit_model *model, int64_t index)
     const joint *j = &m->j;
     const sd3_block *block = &m->blocks[index];
     const joint_stream *image = &block->streams.image, *text = &block->streams.text;
-    joint_before_attention(rt, j, image);
-    joint_before_attention(rt, j, text);
-    DIT_TRY(joint_tap_keys(model, j));
-    DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
-    if (block->dual) DIT_TRY(second_attention(model, block));
+    DIT_TRY(joint_attend_double(model, j, &block->streams));
+    if (block->dual && !module_is_taken(model, DIT_MODULE_ATTENTION)) DIT_TRY(second_attention(model, block));
     if (index == 0) DIT_TRY(tap_attention(model, block));
     DIT_TRY(joint_tap_attended(model, j, &block->streams));
 
-    DIT_TRY(joint_add_attention(rt, j, image));
-    if (block->dual) DIT_TRY(joint_add(rt, j, image, &block->second.out, second_attended(j), GATE_SECOND));
+    DIT_TRY(joint_add_attention(j, image));
+    if (block->dual)
+        DIT_TRY(joint_add(j, image, DIT_MODULE_ATTENTION, true, &block->second.out, second_attended(j), GATE_SECOND));
     DIT_TRY(joint_add_mlp(rt, j, image));
     if (!block->last) {
-        DIT_TRY(joint_add_attention(rt, j, text));
+        DIT_TRY(joint_add_attention(j, text));
         DIT_TRY(joint_add_mlp(rt, j, text));
     }
     return tap_block(model, block, index);

@@ -6,7 +6,7 @@
  * channels than the output.
  */
 #include "engine/models/embed.h"
-#include "engine/models/layers.h"
+#include "engine/models/modules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -360,10 +360,15 @@ static dit_layer_norm modulated_norm(const wan *m, int shift, int scale)
 }
 
 /* Modulates by the block's table; the gates are valid until the next call. */
+static void modulate(dit_runtime *rt, const wan *m, const wan_block *block)
+{
+    layer_modulation(rt, m->modulated, block->table, m->B, MODULATIONS * m->C, m->gates);
+}
+
 static void norm_before_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows y)
 {
     dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
-    layer_modulation(rt, m->modulated, block->table, m->B, MODULATIONS * m->C, m->gates);
+    modulate(rt, m, block);
     layer_norm(rt, x, y, &norm);
 }
 
@@ -433,18 +438,23 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
     dit_rows attended = rows_window(model, m->attended, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
 
-    DIT_TRY(self_attention(model, block, x, attended));
+    if (module_is_taken(model, DIT_MODULE_ATTENTION))
+        modulate(rt, m, block);
+    else
+        DIT_TRY(self_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
     DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
-    DIT_TRY(layer_joined_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride));
+    DIT_TRY(module_add(model, (module_at){index, DIT_MODULE_ATTENTION, MODULE_IMAGE}, &block->out, attended, x,
+                       m->gates + GATE_MSA * C, stride));
 
-    DIT_TRY(cross_attention(model, block, x, attended));
+    if (!module_is_taken(model, DIT_MODULE_CROSS)) DIT_TRY(cross_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    DIT_TRY(layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0));
+    DIT_TRY(
+        module_add(model, (module_at){index, DIT_MODULE_CROSS, MODULE_IMAGE}, &block->cross_out, attended, x, NULL, 0));
 
-    layer_norm(rt, x, normed, &before_mlp);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_window(model, m->wide, m->inner), x, m->gates + GATE_MLP * C,
-                          stride));
+    if (!module_is_taken(model, DIT_MODULE_MLP)) layer_norm(rt, x, normed, &before_mlp);
+    DIT_TRY(module_add_mlp(model, (module_at){index, DIT_MODULE_MLP, MODULE_IMAGE}, &block->mlp, normed,
+                           rows_window(model, m->wide, m->inner), x, m->gates + GATE_MLP * C, stride));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
 

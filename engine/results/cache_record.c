@@ -20,6 +20,22 @@ static void put_decisions(dit_json_writer *w, const dit_cache_log *log, cJSON *o
     dit_json_put_int(w, out, "tests", log->tests);
 }
 
+/* Of each kind of modules that the policy reuses, a digit for each step. */
+static void put_modules(dit_json_writer *w, const dit_cache_run *run, const dit_cache_log *log, cJSON *out)
+{
+    char digits[DIT_CACHE_MAX_STEPS + 1];
+    dit_module_set kinds = dit_cache_own_modules(run);
+    if (!kinds) return;
+    cJSON *modules = dit_json_put_object(w, out, "modules");
+    digits[log->steps] = 0;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
+        if (!dit_module_in(kinds, (dit_module)kind)) continue;
+        for (int step = 0; step < log->steps; step++)
+            digits[step] = dit_module_in(log->reused[step], (dit_module)kind) ? '0' : '1';
+        dit_json_put_string(w, modules, dit_module_names()[kind], digits);
+    }
+}
+
 static void put_values(dit_json_writer *w, const dit_cache *cache, const dit_cache_log *log, cJSON *out)
 {
     double margin = dit_cache_margin(cache, log);
@@ -50,6 +66,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t 
     cJSON *settings = dit_json_put_object(w, out, "settings");
     if (settings) dit_cache_to_json(w, cache, settings);
     put_decisions(w, log, out);
+    put_modules(w, run, log, out);
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);
     dit_json_put_int(w, out, "state_bytes", state_bytes);
@@ -67,7 +84,7 @@ dit_status dit_cache_record_write(const char *path, const dit_tensor_out *latent
     for (int64_t group = 0; group < groups; group++)
         for (int64_t step = 0; step < steps; step++)
             computed[group * steps + step] =
-                dit_cache_oracle_log(oracle, (int)group)->reasons[step] == DIT_CACHE_HIT ? 0.0f : 1.0f;
+                dit_executor_cache_log(oracle, (int)group)->reasons[step] == DIT_CACHE_HIT ? 0.0f : 1.0f;
     const dit_tensor_out all[] = {*latents,
                                   {.name = "cache_computed", .rank = 2, .shape = {groups, steps}, .data = computed}};
     dit_status st = dit_safetensors_write(path, all, 2);

@@ -260,7 +260,7 @@ static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *conditio
 const dit_cache_log *dit_cache_oracle_log(const dit_sampler *s, int group)
 {
     const cache_oracle *o = s->executor_state;
-    return s->emulates_cache && group < o->groups ? &o->group[group].log : NULL;
+    return &o->group[group].log;
 }
 
 static bool cache_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)

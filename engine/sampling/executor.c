@@ -9,3 +9,15 @@ const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *
     while (i < last && !executors[i]->serves(rt, emulates)) i++;
     return executors[i];
 }
+
+const dit_executor *dit_executor_of_cache(const dit_cache *cache)
+{
+    return dit_cache_modules(cache) ? &dit_executor_module_oracle : &dit_executor_cache_oracle;
+}
+
+const dit_cache_log *dit_executor_cache_log(const dit_sampler *sampler, int group)
+{
+    if (!sampler->emulates_cache || group >= sampler->emulated_groups) return NULL;
+    return sampler->executor == &dit_executor_module_oracle ? dit_module_oracle_log(sampler)
+                                                            : dit_cache_oracle_log(sampler, group);
+}

@@ -10,9 +10,14 @@
 const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates);
 
 extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_executor_whole;
-/* Emulates a cache on one rank; sampler->emulates_cache is set. A group's log
- * has what it decided for the images of one data rank; NULL beyond the last group, and of another executor. */
-extern const dit_executor dit_executor_cache_oracle;
+/* Emulate a cache on one rank, of middle blocks and of modules; sampler->emulates_cache is set. */
+extern const dit_executor dit_executor_cache_oracle, dit_executor_module_oracle;
+/* Returns that of the two which emulates the cache. */
+const dit_executor *dit_executor_of_cache(const dit_cache *cache);
+/* A group's log has what was decided for the images of one data rank; NULL beyond the last group, and of other executors.
+ * The other two: each executor's own. */
+const dit_cache_log *dit_executor_cache_log(const dit_sampler *sampler, int group);
 const dit_cache_log *dit_cache_oracle_log(const dit_sampler *sampler, int group);
+const dit_cache_log *dit_module_oracle_log(const dit_sampler *sampler);
 
 #endif

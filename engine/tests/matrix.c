@@ -305,9 +305,11 @@ static cJSON *with_decisions(const cell *c, const char *digits)
     return copy;
 }
 
-/* Makes such a copy with the decisions of the run. */
+/* Makes such a copy with the decisions of the run; pab has none to take, as its steps follow from its settings. */
 static cJSON *with_replay(const cell *c)
 {
+    if (dit_cache_settings(c->pipeline.sampler.cache)->policy == DIT_CACHE_PAB)
+        return cJSON_Duplicate(c->document, true);
     const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
     char digits[DIT_CACHE_MAX_STEPS + 1] = "";
     for (int step = 0; step < log->steps; step++) digits[step] = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
@@ -461,10 +463,26 @@ static dit_status judge_cache(cell *c)
     cJSON_DeleteItemFromObject(other, "cache");
     const dit_cache *settings = dit_cache_settings(run);
     bool never = dit_cache_kind_of(settings->policy) == DIT_CACHE_MEASURED && settings->threshold <= 0;
+    if (dit_cache_modules(settings) && dit_cache_log_of(run)->hits == 0) never = true;
     if (never) st = judge_bits(c, other, "without a cache");
 done:
     cJSON_Delete(other);
     return st;
+}
+
+/* Counts the kinds of steps of a cache of modules: by what they take, and by what the next one takes of them. */
+static int kinds_of_steps(const dit_cache_log *log)
+{
+    int kinds = 0;
+    for (int step = 0, before; step < log->steps; step++) {
+        int next = step + 1 < log->steps ? log->reused[step + 1] : 0;
+        for (before = 0; before < step; before++)
+            if (log->reused[before] == log->reused[step] &&
+                (log->reused[before + 1] | log->reused[before]) == (next | log->reused[step]))
+                break;
+        kinds += before == step;
+    }
+    return kinds;
 }
 
 /* Returns the launches of a run in which all forwards of a kind but the first are launched: of the first blocks, of the
@@ -475,6 +493,7 @@ static int64_t expected_launches(const dit_pipeline *p)
     if (!cache) return p->kase.steps - 1;
     if (dit_cache_settings(cache)->order) return 0;
     int hits = dit_cache_log_of(cache)->hits;
+    if (dit_cache_modules(dit_cache_settings(cache))) return p->kase.steps - kinds_of_steps(dit_cache_log_of(cache));
     return p->kase.steps - 1 + (p->kase.steps - hits - 1) + (hits ? hits - 1 : 0);
 }
 

@@ -194,6 +194,34 @@ static void check_rank(verifier *v, const suite_prediction *prediction, int rank
                 missing, rank);
 }
 
+/* Counts the steps in which a record says that modules of a kind were reused. They must be such as the ranges allow: the
+ * timesteps, which decide between them, are known to the engine alone. */
+static int64_t count_reused(verifier *v, const cJSON *cache, int kind, const suite_prediction *prediction)
+{
+    const char *name = dit_module_names()[kind];
+    const char *digits = dit_json_text_or(dit_json_member(cache, "modules"), name, "");
+    int range = prediction->cache.ranges[kind], steps = (int)prediction->facts.steps;
+    int64_t reused = 0;
+    if (!range) return 0;
+    if ((int)strlen(digits) != steps)
+        problem(v, DIT_ERR_INTEGRITY, "the cache does not tell for each of %d steps whether %s was reused", steps,
+                name);
+    for (int step = 0; step < steps && digits[step]; step++) {
+        reused += digits[step] == '0';
+        if (digits[step] == '0' && step % range == 0)
+            problem(v, DIT_ERR_INTEGRITY, "the cache reused %s in step %d, but its range is %d", name, step, range);
+    }
+    return reused;
+}
+
+/* What goes by timesteps is known from the record's cache, and alike on all ranks. */
+static void take_modules(verifier *v, const cJSON *cache, suite_prediction *prediction)
+{
+    if (!dit_cache_awaits_timesteps(&prediction->cache)) return;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        prediction->use.modules[kind] = count_reused(v, cache, kind, prediction);
+}
+
 /* What a test decided is known from the rank's record alone. */
 static void take_decisions(verifier *v, const cJSON *object, const char *hits, const char *tests,
                            suite_prediction *prediction)
@@ -227,7 +255,7 @@ static void check_decisions(verifier *v, const suite_prediction *prediction, con
     if ((int)strlen(decisions) != steps || dit_json_int_or(cache, "hits", -1) != hits)
         problem(v, DIT_ERR_INTEGRITY, "the cache decided \"%.80s\", but says %" PRId64 " hits in %d steps", decisions,
                 dit_json_int_or(cache, "hits", -1), steps);
-    if (!dit_cache_is_known(&prediction->cache)) return;
+    if (!dit_cache_is_known(&prediction->cache) || dit_cache_awaits_timesteps(&prediction->cache)) return;
     dit_cache_decide_all(&prediction->cache, steps, '1', expected);
     if (strcmp(decisions, expected) != 0)
         problem(v, DIT_ERR_INTEGRITY, "the cache decided \"%.80s\", its settings say \"%.80s\"", decisions, expected);
@@ -243,6 +271,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         problem(v, dit_error_last()->status, "closed form: %s", dit_error_last()->message);
         return;
     }
+    take_modules(v, dit_json_member(record, "cache"), &prediction);
     const dit_cache_use planned = prediction.use;
     int ranks = dit_parallel_world_size(&prediction.parallel);
     check_decisions(v, &prediction, kase, record);
