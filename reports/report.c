@@ -216,7 +216,8 @@ static dit_status draw(const report_work *work, report_drawing_result *figure)
 /* A page on a phone shows the panels under one another, in type that one can read: ID-narrow.svg. */
 static bool wants_narrow(const report_work *work, const report_drawing_result *figure)
 {
-    bool lanes = figure->kind->drawing == REPORT_DRAW_TIMELINE || figure->kind->drawing == REPORT_DRAW_SCHEDULE;
+    bool lanes = figure->kind->drawing == REPORT_DRAW_TIMELINE || figure->kind->drawing == REPORT_DRAW_SCHEDULE ||
+                 figure->kind->drawing == REPORT_DRAW_CONTACT;
     return !work->figures_alone && !lanes && figure->width > REPORT_NARROW_PIXELS;
 }
 

@@ -71,6 +71,52 @@ dit_status dit_accuracy_count(const dit_picture_set *set, dit_reading_tally *out
     return DIT_OK;
 }
 
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+static void add_word(dit_read_words *out, const char *word, bool wrong)
+{
+    out->word[out->count] = word;
+    out->wrong[out->count++] = wrong;
+}
+
+static void add_value(dit_read_words *out, dit_attribute attribute, int value, bool wrong)
+{
+    const char *word = value < 0 ? "?" : dit_caption_word(dit_caption_word_of(attribute, value));
+    add_word(out, word, wrong || value < 0);
+}
+
+/* The words of the object at `place`; asked: those of the caption, NULL where it has no object there. */
+static void add_object(const dit_reading *reading, int place, const int *asked, bool clip, dit_read_words *out)
+{
+    for (int a = 0; a < DIT_OBJECT_ATTRIBUTES && reading->found[place]; a++) {
+        int value = a == DIT_PLACE ? place : reading->objects[place].is[a];
+        if (a != DIT_MOTION || clip) add_value(out, (dit_attribute)a, value, !asked || value != asked[a]);
+    }
+    if (reading->found[place]) return;
+    add_word(out, "nothing", true);
+    add_value(out, DIT_PLACE, place, false);
+}
+
+dit_status dit_accuracy_words(const dit_picture_set *set, int index, dit_read_words *out)
+{
+    dit_caption caption;
+    dit_reading reading;
+    bool asked[DIT_PLACES] = {false};
+    *out = (dit_read_words){0};
+    DIT_TRY(check(set));
+    DIT_TRY(dit_caption_parse(set->labels[index].caption, &caption));
+    read_picture(dit_picture_set_at(set, index), set->size, &reading);
+    add_value(out, DIT_BACKGROUND, reading.background, reading.background != caption.background);
+    for (int k = 0; k < caption.count; k++) {
+        const int *is = caption.objects[k].is;
+        asked[is[DIT_PLACE]] = true;
+        add_object(&reading, is[DIT_PLACE], is, caption.clip, out);
+    }
+    for (int place = 0; place < DIT_PLACES; place++)
+        if (reading.found[place] && !asked[place]) add_object(&reading, place, NULL, caption.clip, out);
+    return DIT_OK;
+}
+
 void dit_accuracy_bounds(int64_t right, int64_t asked, double *low, double *high)
 {
     static const double z = 1.959963984540054;

@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "engine/cache/cache.h"
 #include "engine/files/shipped.h"
+#include "engine/quality/accuracy.h"
 #include "engine/quality/comparison.h"
 #include "engine/results/decode.h"
 
@@ -140,6 +141,36 @@ static dit_status put_converged(dit_json_writer *w, const char *converged, dit_j
     return put_distance(w, converged, "one rank, without a cache, many times the steps", own, object);
 }
 
+/* Puts "shown", what the rule reads in the first pictures, and returns it. */
+static cJSON *put_shown(dit_json_writer *w, const dit_judged_set *own, cJSON *quality)
+{
+    cJSON *shown = dit_json_put_array(w, quality, "shown");
+    for (int i = 0; i < own->pictures.count && i < DIT_PICTURES_SHOWN && w->status == DIT_OK; i++) {
+        dit_read_words words;
+        cJSON *row = dit_json_put_object(w, shown, NULL);
+        dit_json_put_string(w, row, "caption", own->pictures.labels[i].caption);
+        if (dit_accuracy_words(&own->pictures, i, &words) != DIT_OK) { /* "accuracy" has the reason */
+            dit_error_clear();
+            continue;
+        }
+        cJSON *read = dit_json_put_array(w, row, "read"), *wrong = dit_json_put_array(w, row, "wrong");
+        for (int k = 0; k < words.count; k++) {
+            dit_json_put_string(w, read, NULL, words.word[k]);
+            if (words.wrong[k]) dit_json_put_int(w, wrong, NULL, k);
+        }
+    }
+    return shown;
+}
+
+/* Puts what the set was last compared by, picture by picture, under `key`. */
+static void put_each(dit_json_writer *w, const dit_judged_set *own, const char *key, cJSON *shown)
+{
+    cJSON *row;
+    int i = 0;
+    if (!own->psnr || w->status != DIT_OK) return;
+    cJSON_ArrayForEach(row, shown) dit_json_put_number(w, row, key, own->psnr[i++]);
+}
+
 /* Puts "renders": how alike true pictures of as many captions of this split the set is. */
 static dit_status put_renders(dit_json_writer *w, const dit_case *kase, const dit_features *network,
                               const dit_judged_set *own, cJSON *quality)
@@ -188,8 +219,11 @@ static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, con
     if (network) dit_json_put_string(&w, quality, "features", dit_features_digest(network));
     dit_picture_set_tell(&own->pictures, pipeline->captions, pipeline->caption_count);
     dit_json_put_status(&w, dit_judged_set_describe(own, quality));
+    cJSON *shown = put_shown(&w, own, quality);
     dit_json_put_status(&w, put_fidelity(&w, references->one_rank, own, quality));
+    put_each(&w, own, "psnr_db", shown);
     dit_json_put_status(&w, put_converged(&w, references->converged, own, quality));
+    if (references->converged) put_each(&w, own, "converged_psnr_db", shown);
     dit_json_put_status(&w, put_renders(&w, kase, network, own, quality));
     put_hit_share(&w, p, quality);
     return w.status;

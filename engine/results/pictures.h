@@ -13,6 +13,8 @@
 
 #include <cjson/cJSON.h>
 
+enum { DIT_PICTURES_SHOWN = 12 }; /* pictures of which the record tells each by itself */
+
 typedef struct {
     int64_t count; /* of captions; 0: the case asks for none */
     dit_picture_size size;

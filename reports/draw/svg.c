@@ -46,6 +46,17 @@ static const char *put_size(const char *svg, const report_style *style, dit_buff
     return end;
 }
 
+/* A picture of few pixels is shown as squares; browsers would smooth it. */
+static void put_sharp(const char *svg, dit_buffer *out)
+{
+    static const char image[] = "<image ";
+    for (const char *at; (at = strstr(svg, image)); svg = at + sizeof image - 1) {
+        dit_buffer_append(out, svg, (size_t)(at - svg));
+        dit_buffer_text(out, "<image style='image-rendering:pixelated' ");
+    }
+    dit_buffer_text(out, svg);
+}
+
 void svg_finish(const char *svg, const char *title, const char *description, const report_style *style, dit_buffer *out)
 {
     const char *from = strstr(svg, title_begin), *to = strstr(svg, description_end), *rest = svg;
@@ -62,7 +73,7 @@ void svg_finish(const char *svg, const char *title, const char *description, con
     dit_buffer_text(out, description_end);
     dit_buffer_char(out, '\n');
     if (!report_style_is_paper(style)) put_dark_rules(svg, out);
-    dit_buffer_text(out, to + strlen(description_end));
+    put_sharp(to + strlen(description_end), out);
 }
 
 /* ---- in a page ------------------------------------------------------------------------------------------------------ */

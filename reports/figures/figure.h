@@ -41,7 +41,8 @@ typedef enum {
     REPORT_DRAW_SCHEDULE,
     REPORT_DRAW_PARETO,
     REPORT_DRAW_HEATMAP,
-    REPORT_DRAW_PROFILE
+    REPORT_DRAW_PROFILE,
+    REPORT_DRAW_CONTACT
 } report_drawing;
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
@@ -84,6 +85,7 @@ typedef struct report_figure_kind {
     X(pareto) \
     X(heatmap) \
     X(profile_grid) \
+    X(contact) \
     X(agreement)
 /* clang-format on */
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;

@@ -36,6 +36,9 @@ dit_status compose_heatmap(report_composition *c);
 /* Draws the changes of one case over its steps, a panel for each layer. Errors: those of compose_heatmap. */
 dit_status compose_profile(report_composition *c);
 
+/* Draws the first pictures of cases side by side. Errors: DIT_ERR_NOT_FOUND when no case has any. */
+dit_status compose_contact(report_composition *c);
+
 /* Draws lines over a number. The axis is logarithmic for distances and linear for other units. */
 dit_status compose_error(report_composition *c);
 

@@ -297,7 +297,14 @@ static void find_devices(report_grid *grid)
     grid->devices = grid->devices && !cores;
 }
 
-static dit_status select_cells(const report_table *table, const char *where, report_grid *grid)
+/* Converged references are in no figure but where pictures themselves are shown, whatever `where` says. */
+static bool is_shown_reference(const report_case *kase, const report_figure_kind *kind)
+{
+    return kind->drawing == REPORT_DRAW_CONTACT && kase->shown.rows && report_case_is_oracle(kase);
+}
+
+static dit_status select_cells(const report_table *table, const char *where, const report_figure_kind *kind,
+                               report_grid *grid)
 {
     size_t most =
         2 * (size_t)table->case_count + (size_t)table->published_count; /* each may be the best of its place */
@@ -307,9 +314,9 @@ static dit_status select_cells(const report_table *table, const char *where, rep
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure of %d cases", table->case_count);
     }
     for (int i = 0; i < table->case_count; i++) {
-        bool wanted = true;
-        if (report_case_is_oracle(&table->cases[i])) continue;
-        DIT_TRY(is_wanted(&table->cases[i], where, &wanted));
+        bool wanted = is_shown_reference(&table->cases[i], kind);
+        if (report_case_is_oracle(&table->cases[i]) && !wanted) continue;
+        if (!wanted) DIT_TRY(is_wanted(&table->cases[i], where, &wanted));
         if (wanted) grid->cells[grid->count++].kase = &table->cases[i];
     }
     return DIT_OK;
@@ -622,7 +629,7 @@ void report_grid_release(report_grid *grid)
 static dit_status build(const report_table *table, const report_plot *plot, grid_keys *keys,
                         const report_figure_kind *kind, report_grid *grid)
 {
-    DIT_TRY(select_cells(table, plot->where, grid));
+    DIT_TRY(select_cells(table, plot->where, kind, grid));
     find_devices(grid);
     DIT_TRY(select_published(table, plot->where, kind, grid));
     separate_evidence(grid, keys);

@@ -2,10 +2,11 @@
 #include "reports/page/html.h"
 
 #include "reports/page/html_pieces.h"
+#include "reports/pictures/shown.h"
 
 #include <string.h>
 
-enum { TEXT_PANELS = 8 };
+enum { TEXT_PANELS = 8, TEXT_COLUMNS = 12, TEXT_PICTURES = 6 };
 
 static double value_of(const report_cell *cell, const report_figure_kind *kind)
 {
@@ -66,6 +67,36 @@ static bool has_axes(report_drawing drawing)
     return drawing == REPORT_DRAW_BARS || drawing == REPORT_DRAW_LINES || drawing == REPORT_DRAW_ERROR;
 }
 
+/* Puts what the rule read in the pictures of each case, with PSNR. */
+static void put_pictures(const report_drawing_result *figure, dit_buffer *out)
+{
+    for (int i = 0; i < figure->grid.count && i < TEXT_COLUMNS; i++) {
+        const report_shown *shown = &figure->grid.cells[i].kase->shown;
+        const cJSON *row, *word;
+        int number = 0;
+        if (!shown->rows) continue;
+        put(out, " ");
+        put(out, figure->grid.cells[i].kase->label);
+        dit_buffer_printf(out, ": %.0f of %d pictures show their captions.", figure->grid.cells[i].bar.part[0],
+                          cJSON_GetArraySize(shown->rows));
+        cJSON_ArrayForEach(row, shown->rows)
+        {
+            const cJSON *psnr = dit_json_member(row, shown->converged ? "converged_psnr_db" : "psnr_db");
+            if (++number > TEXT_PICTURES) break;
+            dit_buffer_printf(out, " Picture %d", number);
+            if (psnr) dit_buffer_printf(out, ", %.1f dB", psnr->valuedouble);
+            put(out, ":");
+            int index = 0;
+            cJSON_ArrayForEach(word, dit_json_member(row, "read"))
+            {
+                bool wrong = report_shown_is_wrong(row, index++);
+                put(out, wrong ? " [" : " "), put(out, word->valuestring), put(out, wrong ? "]" : "");
+            }
+            put(out, ".");
+        }
+    }
+}
+
 void report_figure_text(const report_drawing_result *figure, dit_buffer *out)
 {
     const report_figure_kind *kind = figure->kind;
@@ -74,6 +105,7 @@ void report_figure_text(const report_drawing_result *figure, dit_buffer *out)
     if (!has_axes(kind->drawing)) {
         put(out, kind->reading);
         if (kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_printf(out, " %d pairs.", figure->grid.count);
+        if (kind->drawing == REPORT_DRAW_CONTACT) put_pictures(figure, out);
         return;
     }
     put(out, kind->drawing == REPORT_DRAW_BARS ? "Bars" : "Lines");

@@ -5,6 +5,7 @@
 #include "reports/records/agreement.h"
 #include "reports/records/published.h"
 #include "reports/records/ranks.h"
+#include "reports/pictures/shown.h"
 #include "reports/text.h"
 
 #include <math.h>
@@ -389,6 +390,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(read_ranks(doc, record, kase, process));
     DIT_TRY(read_trace(doc, record, process->process, kase));
     DIT_TRY(read_probe(doc, record, process->process, kase));
+    DIT_TRY(report_shown_read(doc, record, process->process, &kase->shown));
     return read_traffic(doc, record, kase);
 }
 
@@ -696,6 +698,8 @@ static dit_status find_files(const char *path, report_table *table)
         report_probe_file *probe = &kase->probe;
         if (trace->digest) DIT_TRY(find_file(path, kase, trace->process, "trace.json", &trace->path));
         if (probe->digest) DIT_TRY(find_file(path, kase, probe->process, "probe.safetensors", &probe->path));
+        report_shown *shown = &kase->shown;
+        if (shown->rows) DIT_TRY(find_file(path, kase, shown->process, "latents.safetensors", &shown->path));
     }
     return DIT_OK;
 }

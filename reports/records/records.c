@@ -50,6 +50,7 @@ static void report_case_release(report_case *kase)
     report_traffic_release(kase);
     report_trace_release(&kase->trace);
     report_probe_file_release(&kase->probe);
+    report_shown_release(&kase->shown);
     report_failure_release(&kase->failure);
     cJSON_Delete(kase->tags);
     for (int i = 0; i < kase->process_count; i++) free(kase->processes[i].hosts);

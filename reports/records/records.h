@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/outcome.h"
 #include "base/stats.h"
+#include "reports/pictures/shown.h"
 #include "reports/records/metrics.h"
 
 /* One process of one case. Absent metrics are NAN. */
@@ -42,7 +43,6 @@ typedef struct {
     char *path, *digest; /* NULL: none. The file need not be there */
     int64_t process;
 } report_probe_file;
-
 /* Why a process gave no number. */
 typedef struct {
     char *code, *message, *hint, *phase, *log;
@@ -66,6 +66,7 @@ typedef struct {
     cJSON *counts; /* what it did of each kind, all ranks (ranks.h); NULL: it does not say */
     report_trace trace;
     report_probe_file probe;
+    report_shown shown;
     bool projection; /* simulated, and nobody has timed its software on a GPU */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;

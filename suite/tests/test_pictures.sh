@@ -116,7 +116,7 @@ converged='"quality": {"reference": "converged"}, '
 write_workload many.json '"prompts": "shapes:test:6"' \
     '"num_inference_steps": [2, 4, 8], "cache": ["none", {"policy": "interval", "interval": 2}]' \
     "$converged"'"exclude": ["cache != '"'none'"' && steps != 8"], '
-sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}/' many.json
+sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}, {"id": "sheet", "kind": "contact", "title": "t"}/' many.json
 ok "a converged reference is one more case" eval '"$ditbench" run many.json --output many -q && holds many "len(r) == 10"'
 ok "it has the most steps times eight, and one process, the first of all" holds many \
     '[(x["case"]["run"]["num_inference_steps"], x["order"], x["process"]) for x in r if x["tags"]["method"] == "converged"] == [(64, 0, 0)]'
@@ -166,6 +166,29 @@ PYTHON
         "$ditbench" resume late --retry-failed -q && holds late 'len(r) == 14 and sum("converged_case" in x for x in r) == 4' && "$ditbench" verify late
 }
 ok "what ran without it is run again for its distance" late
+
+# Contact sheets: pictures of a session side by side.
+sheet() { # the reference first, seven words at least, a picture in each place
+    "$ditbench" report many >/dev/null && [ -s many/report/sheet.png ] && grep -q "set label 'converged, 64 steps'" many/report/sheet.gp &&
+        [ "$(grep -c 'rgbimage' many/report/sheet.gp)" -eq 30 ] && [ "$(grep -c "'reference'" many/report/sheet.gp)" -eq 6 ] &&
+        [ "$(grep -c "' dB'\|[0-9] dB'" many/report/sheet.gp)" -eq 24 ] && grep -q "'\[" many/report/sheet.gp &&
+        grep -q 'image-rendering:pixelated' many/report/sheet.svg && grep -q 'of 6 pictures show their captions. Picture 1' many/report/report.html
+}
+ok "a contact sheet has the reference, all cases, their PSNR and words" sheet
+damaged() { # one file empty, one cut short, one not there: the sheet says so in their places
+    local cases
+    mapfile -t cases < <(python3 -c 'import json; [print(x["case_id"]) for x in map(json.loads, open("many/journal.jsonl")) if "shown" in x.get("record", {}).get("quality", {})]')
+    [ "${#cases[@]}" -eq 5 ] && cp -r many torn && : >"torn/cases/${cases[0]}/p0/latents.safetensors" &&
+        head -c 3000 "many/cases/${cases[1]}/p0/latents.safetensors" >"torn/cases/${cases[1]}/p0/latents.safetensors" &&
+        rm "torn/cases/${cases[2]}/p0/latents.safetensors" && "$ditbench" report torn >/dev/null && [ -s torn/report/sheet.png ] &&
+        [ "$(grep -c "'E_SAFETENSORS" torn/report/sheet.gp)" -eq 12 ] && [ "$(grep -c "'E_NOT_FOUND" torn/report/sheet.gp)" -eq 6 ] &&
+        [ "$(grep -c rgbimage torn/report/sheet.gp)" -eq 12 ]
+}
+ok "damaged and missing files leave places without a picture" damaged
+write_workload plain.json '"num_images": 1' '"seed": [42]'
+sed -i 's/"kind": "pareto"/"kind": "contact"/' plain.json
+bare() { "$ditbench" run plain.json --output plain -q && "$ditbench" report plain >/dev/null 2>message && grep -q 'no case made pictures' plain/report/report.html; }
+ok "a session without pictures says that it has none" bare
 
 says() { # FILE WORDS: of its expansion, whatever the exit code
     "$ditbench" expand "$1" >message 2>&1
