@@ -14,7 +14,7 @@ enum {
     CONTACT_PICTURE = 96, /* edge of a picture as drawn, in pixels */
     CONTACT_CELL = 107,
     CONTACT_CAPTION = 104, /* width of the captions on the left */
-    CONTACT_HEAD = 30,
+    CONTACT_HEAD = 36,     /* titles of three lines */
     CONTACT_FONT = 7,
     CONTACT_LINE = 10, /* of words */
     CONTACT_GAP = 10,

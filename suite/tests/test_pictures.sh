@@ -152,6 +152,16 @@ PYTHON
         "$ditbench" verify cut
 }
 ok "resuming makes no second one, and hands on the first" interrupted
+narrowed() { # a filter keeps the reference of what it keeps, whose steps stay those of the whole workload
+    "$ditbench" run many.json --filter "steps == 2" --output narrow -q && holds narrow \
+        'sorted(x["case"]["run"]["num_inference_steps"] for x in r if x["process"] == 0) == [2, 64] and sum("converged_case" in x for x in r) == 1'
+}
+ok "a filter keeps it" narrowed
+compared() { # whatever the verdict
+    "$ditbench" compare many narrow >compared 2>&1 || true
+    grep -q '32x32 1.*num_inference_steps=2' compared && grep -q 'exact numbers' compared && ! grep -q 'converged,' compared
+}
+ok "two sessions are compared without it" compared
 late() { # its pictures are gone while the others run, and come back
     local file
     mkdir -p late && cp -r many/. late && python3 - <<'PYTHON'
