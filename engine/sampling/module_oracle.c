@@ -13,6 +13,7 @@ enum { OLDEST = 1 + DIT_CACHE_MAX_ORDER };
 typedef struct {
     float *output[OLDEST];
     int step[OLDEST], count;
+    int seen; /* the newest step that had the module; -1: none */
 } history;
 
 typedef struct {
@@ -109,6 +110,10 @@ static dit_status settle(struct dit_module_watch *watch, const module_at *at, in
     history *h = &o->histories[(at->block * DIT_MODULE_COUNT + at->kind) * MODULE_OUTPUTS + at->output];
     dit_runtime *rt = o->sampler->rt;
     *out = o->output;
+    if (h->seen == o->step)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "block %lld has two modules that are called output %d of %s",
+                        (long long)at->block, at->output, dit_module_names()[at->kind]);
+    h->seen = o->step;
     if (!h->output[0]) DIT_TRY(begin_history(o, h, elements));
     DIT_TRY(dit_runtime_download(rt, o->output, elements));
     if (rt->ledger.counting_only) return DIT_OK;
@@ -187,7 +192,7 @@ static dit_status module_oracle_run(dit_sampler *s, const dit_condition *conditi
     o->watch = (struct dit_module_watch){.watched = DIT_MODULES_ALL, .place = place, .settle = settle};
     o->log = (dit_cache_log){.steps = s->scheduler->steps};
     memset(o->since, 0, sizeof o->since);
-    for (int64_t i = 0; i < histories_of(s); i++) o->histories[i].count = 0;
+    for (int64_t i = 0; i < histories_of(s); i++) o->histories[i].count = 0, o->histories[i].seen = -1;
     for (o->step = 0; o->step < s->scheduler->steps; o->step++) {
         dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, o->step);
         int64_t began;
