@@ -221,3 +221,55 @@ dit_status dit_redundancy_rank_correlation(const dit_redundancy_map *one, const 
     give_room(&c);
     return st;
 }
+
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
+
+/* Room for the best ways to have computed k steps, the newest of which is step i. */
+typedef struct {
+    double *least; /* [computed][steps]: of all steps before i             */
+    int *before;   /* [computed][steps]: the computed step before i        */
+} ways;
+
+static void find_ways(const double *cost, int steps, int computed, const ways *w)
+{
+    for (int k = 0; k < computed; k++)
+        for (int i = 0; i < steps; i++) {
+            double *least = &w->least[k * steps + i];
+            *least = k == 0 && i == 0 ? 0 : INFINITY;
+            for (int from = 0; k > 0 && from < i; from++) {
+                double sum = w->least[(k - 1) * steps + from];
+                for (int j = from + 1; j < i; j++) sum += cost[from * steps + j];
+                if (sum < *least) *least = sum, w->before[k * steps + i] = from;
+            }
+        }
+}
+
+static void follow(const double *cost, int steps, int computed, const ways *w, char *out, double *sum)
+{
+    int last = 0;
+    *sum = INFINITY;
+    for (int i = 0; i < steps; i++) {
+        double all = w->least[(computed - 1) * steps + i];
+        for (int j = i + 1; j < steps; j++) all += cost[i * steps + j];
+        if (all < *sum) *sum = all, last = i;
+    }
+    for (int i = 0; i < steps; i++) out[i] = '0';
+    out[steps] = '\0';
+    for (int k = computed - 1, i = last; k >= 0; i = w->before[k * steps + i], k--) out[i] = '1';
+}
+
+dit_status dit_redundancy_schedule(const double *cost, int steps, int computed, char *out, double *sum)
+{
+    if (steps < 1 || computed < 1 || computed > steps)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%d of %d steps cannot be computed", computed, steps);
+    size_t count = (size_t)computed * (size_t)steps;
+    ways w = {malloc(count * sizeof *w.least), calloc(count, sizeof *w.before)};
+    dit_status st = w.least && w.before ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %zu schedules", count);
+    if (st == DIT_OK) {
+        find_ways(cost, steps, computed, &w);
+        follow(cost, steps, computed, &w, out, sum);
+    }
+    free(w.least);
+    free(w.before);
+    return st;
+}

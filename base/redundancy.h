@@ -35,6 +35,12 @@ dit_status dit_redundancy_variation(const dit_redundancy_map *map, dit_interval 
 dit_status dit_redundancy_rank_correlation(const dit_redundancy_map *one, const dit_redundancy_map *other,
                                            dit_interval *out);
 
+/* Finds which `computed` of `steps` steps to compute, so that the others, each of which reuses what the newest computed
+ * step gave, cost least in sum. cost[i * steps + j]: of reusing step i's in step j. Step 0 is always computed. `out` gets
+ * a digit for each step, 1 for a computed one, and a final 0; *sum the least sum. Errors: DIT_ERR_SHAPE for fewer than one
+ * or more than `steps` computed; DIT_ERR_MEMORY. */
+dit_status dit_redundancy_schedule(const double *cost, int steps, int computed, char *out, double *sum);
+
 #ifdef __cplusplus
 }
 #endif

@@ -161,3 +161,69 @@ int dit_stats_outlier(const double *values, int n)
     }
     return worst;
 }
+
+/* ---- polynomials ------------------------------------------------------------------------------------------------- */
+
+/* Solves the normal equations in x over its largest size, [count][count + 1], by elimination with the largest pivot. */
+static bool solve(int count, double a[DIT_STATS_MOST_COEFFICIENTS][DIT_STATS_MOST_COEFFICIENTS + 1])
+{
+    for (int i = 0; i < count; i++) {
+        int best = i;
+        for (int row = i + 1; row < count; row++)
+            if (fabs(a[row][i]) > fabs(a[best][i])) best = row;
+        for (int k = 0; k <= count; k++) {
+            double kept = a[i][k];
+            a[i][k] = a[best][k], a[best][k] = kept;
+        }
+        if (!(fabs(a[i][i]) > 1e-13)) return false;
+        for (int row = 0; row < count; row++) {
+            double factor = row == i ? 0 : a[row][i] / a[i][i];
+            for (int k = i; k <= count && row != i; k++) a[row][k] -= factor * a[i][k];
+        }
+    }
+    for (int i = 0; i < count; i++) a[i][count] /= a[i][i];
+    return true;
+}
+
+double dit_stats_polynomial_at(const dit_polynomial *polynomial, int count, double x)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum = sum * x + polynomial->coefficients[i];
+    return sum;
+}
+
+static void judge_fit(const double *x, const double *y, int n, int count, dit_polynomial *out)
+{
+    double mean = 0, all = 0, left = 0;
+    for (int i = 0; i < n; i++) mean += y[i] / n;
+    for (int i = 0; i < n; i++) {
+        double away = y[i] - dit_stats_polynomial_at(out, count, x[i]);
+        all += (y[i] - mean) * (y[i] - mean), left += away * away;
+    }
+    out->r2 = all > 0 ? 1 - left / all : 0;
+    out->rmse = sqrt(left / n);
+}
+
+bool dit_stats_fit_polynomial(const double *x, const double *y, int n, int count, dit_polynomial *out)
+{
+    double a[DIT_STATS_MOST_COEFFICIENTS][DIT_STATS_MOST_COEFFICIENTS + 1] = {0}, largest = 0;
+    *out = (dit_polynomial){0};
+    if (count < 1 || count > DIT_STATS_MOST_COEFFICIENTS || n < count) return false;
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(x[i]) || !isfinite(y[i])) return false;
+        largest = fmax(largest, fabs(x[i]));
+    }
+    if (!(largest > 0)) largest = 1;
+    for (int i = 0; i < n; i++) {
+        double powers[DIT_STATS_MOST_COEFFICIENTS] = {1};
+        for (int k = 1; k < count; k++) powers[k] = powers[k - 1] * x[i] / largest;
+        for (int row = 0; row < count; row++) {
+            for (int k = 0; k < count; k++) a[row][k] += powers[row] * powers[k] / n;
+            a[row][count] += powers[row] * y[i] / n;
+        }
+    }
+    if (!solve(count, a)) return false;
+    for (int k = 0; k < count; k++) out->coefficients[count - 1 - k] = a[k][count] / pow(largest, k);
+    judge_fit(x, y, n, count, out);
+    return true;
+}

@@ -34,6 +34,16 @@ void dit_stats_sort_placed(dit_placed *values, int n);
 /* Returns Spearman's rank correlation of n pairs, in [-1, 1]: Pearson's of their ranks, equal values sharing the mean of
  * theirs. NaN where all values of a side are equal, or n < 2. `scratch` [n] and `ranks` [2 n] belong to the caller. */
 double dit_stats_rank_correlation(const double *x, const double *y, int n, dit_placed *scratch, double *ranks);
+enum { DIT_STATS_MOST_COEFFICIENTS = 8 };
+/* A polynomial fitted by least squares. */
+typedef struct {
+    double coefficients[DIT_STATS_MOST_COEFFICIENTS]; /* [count], highest power first                            */
+    double r2, rmse; /* share of the variance of y that it explains; root of the mean squared distance           */
+} dit_polynomial;
+/* Fits a polynomial of `count` coefficients to n pairs. False where fewer than `count` of x differ, or a value is not
+ * finite. */
+bool dit_stats_fit_polynomial(const double *x, const double *y, int n, int count, dit_polynomial *out);
+double dit_stats_polynomial_at(const dit_polynomial *polynomial, int count, double x);
 /* Returns the median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */

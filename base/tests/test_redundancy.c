@@ -1,6 +1,7 @@
 /* Statistics of change: shares and correlations have the values that closed forms give; maps of other sizes are read at
  * equal places. */
 #include "base/redundancy.h"
+#include "base/rng.h"
 #include "base/stats.h"
 
 #include "base/tests/test.h"
@@ -135,6 +136,63 @@ static void what_says_nothing_is_refused(void **state)
     assert_fails(dit_redundancy_rank_correlation(&map, &other, &out), DIT_ERR_SHAPE, "");
 }
 
+/* Against all schedules, one by one. */
+static void a_schedule_is_the_best_of_all(void **state)
+{
+    (void)state;
+    enum { S = 9 };
+    double cost[S * S], sum;
+    char best[S + 1];
+    for (int i = 0; i < S * S; i++) cost[i] = dit_rng_below(5, 6, (uint64_t)i, 1000) / 1000.0;
+    for (int computed = 1; computed <= S; computed++) {
+        double least = INFINITY;
+        for (unsigned bits = 1; bits < 1u << S; bits += 2) { /* step 0 is computed */
+            double all = 0;
+            int newest = 0, count = 0;
+            for (int j = 0; j < S; j++) {
+                bool computes = bits >> j & 1;
+                if (computes)
+                    newest = j, count++;
+                else
+                    all += cost[newest * S + j];
+            }
+            if (count == computed) least = fmin(least, all);
+        }
+        assert_ok(dit_redundancy_schedule(cost, S, computed, best, &sum));
+        assert_near(sum, least, 1e-12);
+        double own = 0;
+        int newest = 0, count = 0;
+        for (int j = 0; j < S; j++) {
+            if (best[j] == '1')
+                newest = j, count++;
+            else
+                own += cost[newest * S + j];
+        }
+        assert_int_equal(count, computed);
+        assert_near(own, least, 1e-12);
+    }
+    assert_fails(dit_redundancy_schedule(cost, S, 0, best, &sum), DIT_ERR_SHAPE, "0 of 9");
+    assert_fails(dit_redundancy_schedule(cost, S, S + 1, best, &sum), DIT_ERR_SHAPE, "10 of 9");
+}
+
+static void a_polynomial_is_found_again(void **state)
+{
+    (void)state;
+    const dit_polynomial right = {
+        .coefficients = {498.65, -283.78, 55.855, -3.8202, 0.26423}}; /* TeaCache's for FLUX */
+    dit_polynomial found;
+    double x[40], y[40];
+    for (int i = 0; i < 40; i++) x[i] = 0.02 + 0.008 * i, y[i] = dit_stats_polynomial_at(&right, 5, x[i]);
+    assert_true(dit_stats_fit_polynomial(x, y, 40, 5, &found));
+    for (int i = 0; i < 5; i++) assert_close(found.coefficients[i], right.coefficients[i], 1e-5);
+    assert_near(found.r2, 1, 1e-9);
+    for (int i = 0; i < 40; i++) x[i] = i % 4;
+    assert_false(dit_stats_fit_polynomial(x, y, 40, 5, &found)); /* four places bear no five coefficients */
+    assert_true(dit_stats_fit_polynomial(x, y, 40, 4, &found));
+    y[3] = NAN;
+    assert_false(dit_stats_fit_polynomial(x, y, 40, 4, &found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +203,8 @@ int main(void)
         cmocka_unit_test(maps_of_other_sizes_are_read_at_equal_places),
         cmocka_unit_test(falling_places_and_one_layer_are_fine),
         cmocka_unit_test(what_says_nothing_is_refused),
+        cmocka_unit_test(a_schedule_is_the_best_of_all),
+        cmocka_unit_test(a_polynomial_is_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,18 +36,19 @@ typedef struct {
     kept *before;                  /* [layers][POINTS][PARTS]                       */
     kept stream[PARTS];            /* what the newest layer passed on               */
     kept entry[PARTS];             /* what the first layer took                     */
-    kept prediction, latents, stack;
-    dit_change *sums;       /* [layers][POINTS][PARTS][batch] of the step      */
-    dit_change *stack_sums; /* [batch]                                         */
-    float *scratch;         /* a part of a layer, dense                        */
+    kept prediction, latents, stack, input, output;
+    dit_change *sums;                                  /* [layers][POINTS][PARTS][batch] of the step      */
+    dit_change *stack_sums, *input_sums, *output_sums; /* [batch] of the step                        */
+    float *scratch;                                    /* a part of a layer, dense                        */
     int64_t scratch_elements;
-    float *of_layers;      /* [prompts][steps - 1][layers][POINTS][row_classes][columns][M] */
-    float *of_stack;       /* [prompts][steps - 1][columns][M]                              */
-    float *of_prediction;  /* [prompts][steps - 1][M]                                       */
-    float *of_latents;     /* [prompts][steps - 1][M]                                       */
-    float *residuals;      /* [steps][batch][image elements]: what all blocks added         */
-    int64_t residual_size; /* image elements                                                */
-    float *cost;           /* [prompts][steps][steps]                                       */
+    float *of_layers;                       /* [prompts][steps - 1][layers][POINTS][row_classes][columns][M] */
+    float *of_stack, *of_input, *of_output; /* [prompts][steps - 1][columns][M]             */
+    float *ratios;                          /* [prompts][steps - 1]                                          */
+    float *of_prediction;                   /* [prompts][steps - 1][M]                                       */
+    float *of_latents;                      /* [prompts][steps - 1][M]                                       */
+    float *residuals;                       /* [steps][batch][image elements]: what all blocks added         */
+    int64_t residual_size;                  /* image elements                                                */
+    float *cost;                            /* [prompts][steps][steps]                                       */
     int step;
 } probe;
 
@@ -91,9 +92,14 @@ static dit_status take_room(probe *p)
     DIT_TRY(take_bytes(p, cells, sizeof *p->before, &p->before));
     DIT_TRY(take_bytes(p, cells * p->batch, sizeof *p->sums, &p->sums));
     DIT_TRY(take_bytes(p, p->batch, sizeof *p->stack_sums, &p->stack_sums));
+    DIT_TRY(take_bytes(p, p->batch, sizeof *p->input_sums, &p->input_sums));
+    DIT_TRY(take_bytes(p, p->batch, sizeof *p->output_sums, &p->output_sums));
     DIT_TRY(take_bytes(p, changes * p->layers * POINTS * p->row_classes * p->columns * M, sizeof *p->of_layers,
                        &p->of_layers));
     DIT_TRY(take_bytes(p, changes * p->columns * M, sizeof *p->of_stack, &p->of_stack));
+    DIT_TRY(take_bytes(p, changes * p->columns * M, sizeof *p->of_input, &p->of_input));
+    DIT_TRY(take_bytes(p, changes * p->columns * M, sizeof *p->of_output, &p->of_output));
+    DIT_TRY(take_bytes(p, changes, sizeof *p->ratios, &p->ratios));
     DIT_TRY(take_bytes(p, changes * M, sizeof *p->of_prediction, &p->of_prediction));
     DIT_TRY(take_bytes(p, changes * M, sizeof *p->of_latents, &p->of_latents));
     return take_bytes(p, p->prompts * p->steps * p->steps, sizeof *p->cost, &p->cost);
@@ -103,8 +109,9 @@ static void give_room(probe *p)
 {
     for (int64_t i = 0; p->before && i < p->layers * POINTS * PARTS; i++) free(p->before[i].data);
     for (int i = 0; i < PARTS; i++) free(p->stream[i].data), free(p->entry[i].data);
-    free(p->prediction.data), free(p->latents.data), free(p->stack.data);
+    free(p->prediction.data), free(p->latents.data), free(p->stack.data), free(p->input.data), free(p->output.data);
     free(p->before), free(p->sums), free(p->stack_sums), free(p->scratch);
+    free(p->input_sums), free(p->output_sums), free(p->of_input), free(p->of_output), free(p->ratios);
     free(p->of_layers), free(p->of_stack), free(p->of_prediction), free(p->of_latents);
     free(p->residuals), free(p->cost);
 }
@@ -182,9 +189,27 @@ static dit_status take_part(probe *p, const dit_tap_layer *layer, int part, int6
     return DIT_OK;
 }
 
+/* What the first block gives its attention, which teacache compares. */
+static dit_status take_input(probe *p)
+{
+    dit_model *model = p->pipeline->model;
+    dit_runtime *rt = &p->pipeline->rt;
+    int64_t elements = model->view.image_count * model->width;
+    float *input;
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = keep_room(p, &p->input, elements);
+    if (st == DIT_OK) st = dit_arena_activations(&rt->step, p->batch * elements, &input);
+    if (st == DIT_OK) st = dit_model_attention_input(model, input);
+    for (int64_t entry = 0; entry < p->batch && st == DIT_OK; entry++)
+        compare_entry(p, &p->input, entry, input + entry * elements, &p->input_sums[entry]);
+    dit_arena_release_to(&rt->step, mark);
+    return st;
+}
+
 static dit_status take_layer(dit_tap *tap, const dit_tap_layer *layer)
 {
     probe *p = (probe *)tap;
+    if (layer->layer < 0) DIT_TRY(take_input(p));
     DIT_TRY(take_part(p, layer, TEXT, 0, layer->text));
     return take_part(p, layer, IMAGE, layer->text, layer->rows - layer->text);
 }
@@ -234,6 +259,8 @@ static dit_status put_step(probe *p)
                 DIT_TRY(put_layer(p, layer, point, image,
                                   p->of_layers + ((at * p->layers + layer) * POINTS + point) * of_point));
         put_columns(p, p->stack_sums, image, p->of_stack + at * p->columns * M);
+        put_columns(p, p->input_sums, image, p->of_input + at * p->columns * M);
+        put_columns(p, p->output_sums, image, p->of_output + at * p->columns * M);
     }
     return DIT_OK;
 }
@@ -250,6 +277,22 @@ static dit_status take_whole(probe *p, kept *k, const float *tensor, int64_t ele
     return DIT_OK;
 }
 
+/* What the model predicts, before guidance; further channels, a learned variance, do not count. */
+static dit_status take_output(probe *p, const dit_sampler *sampler)
+{
+    int64_t rows = p->pipeline->partition.image_count, channels = sampler->channels;
+    int64_t width = p->pipeline->model->output_channels;
+    DIT_TRY(keep_room(p, &p->output, rows * channels));
+    DIT_TRY(scratch_room(p, rows * channels));
+    for (int64_t entry = 0; entry < p->batch; entry++) {
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(p->scratch + row * channels, sampler->output + (entry * rows + row) * width,
+                   (size_t)channels * sizeof *p->scratch);
+        compare_entry(p, &p->output, entry, p->scratch, &p->output_sums[entry]);
+    }
+    return DIT_OK;
+}
+
 static dit_status end_step(dit_sampler *sampler, int step, void *context)
 {
     probe *p = context;
@@ -257,9 +300,12 @@ static dit_status end_step(dit_sampler *sampler, int step, void *context)
     if (step != p->step) return DIT_FAIL(DIT_ERR_INTERNAL, "step %d ended, step %d was being probed", step, p->step);
     DIT_TRY(take_whole(p, &p->prediction, sampler->noise_pred, elements, p->of_prediction));
     DIT_TRY(take_whole(p, &p->latents, sampler->latents, elements, p->of_latents));
+    DIT_TRY(take_output(p, sampler));
     if (step > 0) DIT_TRY(put_step(p));
     memset(p->sums, 0, (size_t)(p->layers * POINTS * PARTS * p->batch) * sizeof *p->sums);
     memset(p->stack_sums, 0, (size_t)p->batch * sizeof *p->stack_sums);
+    memset(p->input_sums, 0, (size_t)p->batch * sizeof *p->input_sums);
+    memset(p->output_sums, 0, (size_t)p->batch * sizeof *p->output_sums);
     p->step++;
     return DIT_OK;
 }
@@ -285,6 +331,31 @@ static void put_cost(const probe *p, int64_t image)
         }
 }
 
+static double length_of(const float *x, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += (double)x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* ratios[t - 1]: mean over tokens and branches of |R_t| / |R_{t-1}|, R what all blocks add to a token: what magcache
+ * multiplies. */
+static void put_ratios(const probe *p, int64_t image)
+{
+    int64_t width = p->pipeline->model->width, rows = p->residual_size / width;
+    for (int step = 1; step < p->steps; step++) {
+        double sum = 0, count = 0;
+        for (int64_t branch = 0; branch < p->branches; branch++)
+            for (int64_t row = 0; row < rows; row++) {
+                int64_t at = (branch * p->images + image) * p->residual_size + row * width;
+                double before = length_of(p->residuals + (step - 1) * p->batch * p->residual_size + at, width);
+                double now = length_of(p->residuals + step * p->batch * p->residual_size + at, width);
+                if (before > 0) sum += now / before, count++;
+            }
+        p->ratios[(p->first_prompt + image) * (p->steps - 1) + step - 1] = count > 0 ? (float)(sum / count) : 1;
+    }
+}
+
 static dit_status probe_batch(probe *p, int64_t batch)
 {
     int64_t elapsed_ns;
@@ -292,7 +363,7 @@ static dit_status probe_batch(probe *p, int64_t batch)
     p->step = 0;
     DIT_TRY(dit_pipeline_take_batch(p->pipeline, batch));
     DIT_TRY(dit_pipeline_run(p->pipeline, NULL, &elapsed_ns));
-    for (int64_t image = 0; image < p->images; image++) put_cost(p, image);
+    for (int64_t image = 0; image < p->images; image++) put_cost(p, image), put_ratios(p, image);
     return DIT_OK;
 }
 
@@ -323,6 +394,9 @@ static dit_status write_file(const probe *p, const char *path, char digest[48])
     const dit_tensor_out tensors[] = {
         {"layers", 7, {N, S - 1, p->layers, POINTS, p->row_classes, p->columns, M}, p->of_layers},
         {"stack", 4, {N, S - 1, p->columns, M}, p->of_stack},
+        {"input", 4, {N, S - 1, p->columns, M}, p->of_input},
+        {"output", 4, {N, S - 1, p->columns, M}, p->of_output},
+        {"ratios", 2, {N, S - 1}, p->ratios},
         {"prediction", 3, {N, S - 1, M}, p->of_prediction},
         {"latents", 3, {N, S - 1, M}, p->of_latents},
         {"cost", 3, {N, S, S}, p->cost},

@@ -126,6 +126,42 @@ report $? "its maps and its lines are drawn"
 "$build/bin/ditbench" verify "$work/session" >"$work/out" 2>&1
 report $? "and the session verifies"
 
+# Settings of caches: as many steps as asked for, the first one among them, and a workload takes them.
+tunes() {
+    "$build/bin/ditbench" tune "$work/session" --computed 1,3 --json >"$work/tuned.json" 2>"$work/err" || return 1
+    python3 - "$work/tuned.json" "$work/small.json" "$work/cached.json" <<'P'
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+assert len(cases) == 4
+settings = next(case for case in cases if case["steps"] == 6 and "seeded" not in case["label"])["settings"]
+by = {}
+for setting in settings:
+    by.setdefault(setting["cache"]["policy"], []).append(setting)
+masks = [setting["cache"]["mask"] for setting in by["mask"]]
+assert [mask.count("1") for mask in masks] == [1, 3] and all(mask[0] == "1" and len(mask) == 6 for mask in masks), masks
+assert by["mask"][0]["cost"] > by["mask"][1]["cost"] > 0
+assert len(by["magcache"][0]["cache"]["ratios"]) == 6 and by["magcache"][0]["cache"]["ratios"][0] == 1
+fit = by["teacache"][0]
+assert len(fit["cache"]["coefficients"]) == 5 and fit["r2"] <= 1 and fit["n"] == 20 and "few" in fit["warning"]
+workload = json.load(open(sys.argv[2]))
+workload["name"] = "cached"
+workload["axes"] = {"cache": ["none"] + [setting["cache"] for setting in settings]}
+workload["defaults"]["num_inference_steps"] = 6
+workload["measure"].pop("probe")
+workload["plots"], workload["expect"] = [], []
+json.dump(workload, open(sys.argv[3], "w"))
+P
+}
+tunes
+report $? "tune makes settings of caches of a probe"
+"$build/bin/ditbench" run "$work/cached.json" --output "$work/cached" -q >"$work/out" 2>&1
+report $? "and a workload runs with them, each like its oracle"
+"$build/bin/ditbench" tune "$work/sd3.probe.safetensors" --computed 2 >"$work/out" 2>&1 && grep -q '"mask"' "$work/out"
+report $? "tune takes the probe of one run"
+"$build/bin/ditbench" tune "$work/cached" >"$work/out" 2>&1
+[ $? -eq 2 ] && grep -q 'left a probe' "$work/out"
+report $? "a session without a probe says so"
+
 # A probe that somebody changed is not drawn, and decides nothing.
 find "$work/session/cases" -name probe.safetensors >"$work/files"
 while read -r file; do

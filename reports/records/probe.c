@@ -15,6 +15,9 @@ void report_probe_release(report_probe *probe)
 {
     for (int point = 0; point < REPORT_PROBE_POINTS; point++)
         for (int measure = 0; measure < REPORT_PROBE_MEASURES; measure++) free(probe->change[point][measure]);
+    free(probe->input);
+    free(probe->output);
+    free(probe->ratios);
     free(probe->cost);
     free(probe->places);
     free(probe->noise);
@@ -40,6 +43,11 @@ static dit_status take_room(report_probe *p)
             p->change[point][measure] = malloc(count * sizeof(double));
             full = full || !p->change[point][measure];
         }
+    size_t changes = (size_t)p->prompts * (size_t)(p->steps - 1);
+    p->input = malloc(changes * sizeof *p->input);
+    p->output = malloc(changes * sizeof *p->output);
+    p->ratios = calloc((size_t)p->steps, sizeof *p->ratios);
+    full = full || !p->input || !p->output || !p->ratios;
     p->cost = calloc((size_t)p->steps * (size_t)p->steps, sizeof *p->cost);
     p->places = malloc((size_t)p->steps * sizeof *p->places);
     p->noise = malloc((size_t)p->steps * sizeof *p->noise);
@@ -79,6 +87,34 @@ static dit_status read_cost(const dit_safetensors *file, report_probe *p)
     return DIT_OK;
 }
 
+/* Relative changes over all branches of a tensor [prompts, changes, branches, measures]. */
+static dit_status read_changes(const dit_safetensors *file, const char *name, const report_probe *p, double *out)
+{
+    dit_tensor_view view;
+    float *all;
+    const int64_t shape[] = {p->prompts, p->steps - 1, -1, REPORT_PROBE_MEASURES};
+    DIT_TRY(dit_safetensors_require(file, name, 4, shape, &view));
+    int64_t columns = view.shape[2], changes = (int64_t)p->prompts * (p->steps - 1);
+    if (columns < 1) return DIT_FAIL(DIT_ERR_SHAPE, "%s of a probe has no guidance branch", name);
+    DIT_TRY(read_all(&view, &all));
+    for (int64_t i = 0; i < changes; i++)
+        out[i] = all[(i * columns + columns - 1) * REPORT_PROBE_MEASURES + REPORT_PROBE_RELATIVE];
+    free(all);
+    return DIT_OK;
+}
+
+static dit_status read_ratios(const dit_safetensors *file, report_probe *p)
+{
+    dit_tensor_view view;
+    float *all;
+    int64_t changes = p->steps - 1;
+    DIT_TRY(dit_safetensors_require(file, "ratios", 2, (const int64_t[]){p->prompts, changes}, &view));
+    DIT_TRY(read_all(&view, &all));
+    for (int64_t i = 0; i < p->prompts * changes; i++) p->ratios[i % changes] += (double)all[i] / p->prompts;
+    free(all);
+    return DIT_OK;
+}
+
 static dit_status read_places(const dit_safetensors *file, report_probe *p)
 {
     dit_tensor_view view;
@@ -105,8 +141,20 @@ static dit_status read_file(const dit_safetensors *file, report_probe *p)
     p->prompts = (int)view.shape[0], p->steps = (int)view.shape[1] + 1, p->layers = (int)view.shape[2];
     DIT_TRY(take_room(p));
     DIT_TRY(read_layers(&view, p));
+    DIT_TRY(read_changes(file, "input", p, p->input));
+    DIT_TRY(read_changes(file, "output", p, p->output));
+    DIT_TRY(read_ratios(file, p));
     DIT_TRY(read_cost(file, p));
     return read_places(file, p);
+}
+
+dit_status report_probe_digest(const char *path, char out[48])
+{
+    dit_safetensors *file;
+    DIT_TRY(dit_safetensors_open(path, &file));
+    dit_status st = dit_safetensors_digest(file, out);
+    dit_safetensors_close(file);
+    return st;
 }
 
 dit_status report_probe_read(const report_case *kase, report_probe *out)

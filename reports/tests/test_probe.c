@@ -31,6 +31,9 @@ static float numbers[NUMBERS], cost[PROMPTS * STEPS * STEPS], sigmas[STEPS];
 
 static const dit_tensor_out good[] = {
     {"layers", 7, {PROMPTS, CHANGES, LAYERS, POINTS, ROWS, COLUMNS, MEASURES}, numbers},
+    {"input", 4, {PROMPTS, CHANGES, COLUMNS, MEASURES}, numbers},
+    {"output", 4, {PROMPTS, CHANGES, COLUMNS, MEASURES}, numbers},
+    {"ratios", 2, {PROMPTS, CHANGES}, cost},
     {"cost", 3, {PROMPTS, STEPS, STEPS}, cost},
     {"sigmas", 1, {STEPS}, sigmas},
 };
@@ -77,6 +80,8 @@ static void numbers_come_from_image_rows_and_all_branches(void **state)
                     assert_near(read, at + 1, 0);
                 }
     assert_near(probe.cost[7], 1, 1e-12);
+    assert_near(probe.input[1], (2 * COLUMNS - 1) * MEASURES + REPORT_PROBE_RELATIVE + 1, 0);
+    assert_near(probe.ratios[0], 0, 1e-12);
     assert_near(probe.noise[0], STEPS - 1, 0); /* of the step that has changed */
     assert_near(probe.places[CHANGES - 1], 1, 1e-12);
     report_probe_release(&probe);
@@ -100,7 +105,7 @@ static void other_shapes_are_refused(void **state)
     wrong[0].shape[4] = 0;
     assert_fails(read_written(wrong, TENSORS, &probe), DIT_ERR_SHAPE, "");
     memcpy(wrong, good, sizeof good);
-    wrong[2].shape[0] = 2;
+    wrong[TENSORS - 1].shape[0] = 2;
     assert_fails(read_written(wrong, TENSORS, &probe), DIT_ERR_SHAPE, "sigmas");
 }
 

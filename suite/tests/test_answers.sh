@@ -72,6 +72,8 @@ says 0 claims claims page.text
 says 4 error claims nothing.text
 says 2 error unpack nothing
 says 2 error history nothing
+says 2 error tune nothing
+says 2 error tune latest --computed 0
 says 2 error run
 says 0 run-plan resume latest --dry-run
 says 0 run resume latest

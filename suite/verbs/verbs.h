@@ -35,6 +35,7 @@
     X(prices, "show price files: how old each quote is, and what a machine costs by them")                             \
     X(generate, "make one image or clip by hand, as PNG")                                                              \
     X(quality, "compare sets of pictures with a reference")                                                            \
+    X(tune, "fit settings of caches to probes: coefficients, ratios, the best schedules")                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \
     X(collective, "check and time what ranks exchange, by size")                                                       \
