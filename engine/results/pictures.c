@@ -46,12 +46,35 @@ static dit_status decode_batch(const dit_pipeline *p, dit_decoder *decoder, int6
     return DIT_OK;
 }
 
+static double flops_of(const dit_runtime *rt)
+{
+    return rt->flops.linear + rt->flops.attention + rt->flops.convolution + rt->flops.other;
+}
+
+/* Adds up what each rank did. Collective. */
+static dit_status sum_ranks(double *flops)
+{
+    dit_comm *world = dit_comm_world();
+    char *all = NULL;
+    int64_t *offsets = calloc((size_t)dit_comm_size(world) + 1, sizeof *offsets);
+    dit_status st = offsets ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", dit_comm_size(world));
+    if (st == DIT_OK) st = dit_comm_collect(world, flops, sizeof *flops, &all, offsets);
+    const double *each = (const double *)(const void *)all;
+    if (st == DIT_OK) *flops = 0;
+    for (int rank = 0; st == DIT_OK && rank < dit_comm_size(world); rank++) *flops += each[rank];
+    free(all);
+    free(offsets);
+    return st;
+}
+
 static dit_status make_batch(dit_pipeline *p, dit_decoder *decoder, int64_t batch, dit_pictures *out)
 {
     int64_t elapsed_ns;
     DIT_TRY(dit_pipeline_take_batch(p, batch));
+    double before = flops_of(&p->rt);
     DIT_TRY(dit_pipeline_run(p, NULL, &elapsed_ns));
     out->elapsed_ns += elapsed_ns;
+    out->flops += flops_of(&p->rt) - before;
     if (out->hit_shares) {
         const dit_cache_log *log = dit_cache_log_of(p->sampler.cache);
         out->hit_shares[batch] = log->steps ? (double)log->hits / log->steps : 0;
@@ -72,6 +95,7 @@ static dit_status make_all(dit_pipeline *p, dit_decoder *decoder, dit_pictures *
     if ((first && !out->pixels) || (p->sampler.cache && !out->hit_shares))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld pictures", (long long)out->count);
     for (int64_t batch = 0; batch < out->batches; batch++) DIT_TRY(make_batch(p, decoder, batch, out));
+    DIT_TRY(sum_ranks(&out->flops));
     return dit_pipeline_take_batch(p, 0);
 }
 
@@ -216,6 +240,7 @@ static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, con
     dit_json_put_string(&w, quality, "split", kase->split_count ? dit_split_names[kase->split] : "given");
     dit_json_put_int(&w, quality, "batches", p->batches);
     dit_json_put_int(&w, quality, "elapsed_ns", p->elapsed_ns);
+    dit_json_put_number(&w, quality, "flops", p->flops / (double)p->count);
     if (network) dit_json_put_string(&w, quality, "features", dit_features_digest(network));
     dit_picture_set_tell(&own->pictures, pipeline->captions, pipeline->caption_count);
     dit_json_put_status(&w, dit_judged_set_describe(own, quality));

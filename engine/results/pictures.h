@@ -22,6 +22,7 @@ typedef struct {
     int64_t batches;
     double *hit_shares; /* [batches] share of steps that a cache reused; NULL without a cache */
     int64_t elapsed_ns; /* of sampling, all batches */
+    double flops;       /* of sampling, all batches and ranks */
 } dit_pictures;
 
 /* Makes the pictures, and leaves the pipeline at batch 0. Nothing is made where the case asks for none. Collective. Errors:

@@ -192,6 +192,16 @@ static bool is_arithmetic(const char *function, const dit_expr_argument *argumen
     return holds_word(dit_expr_function_names(), function) && !text;
 }
 
+/* Whether the argument is over='metric' or at=NUMBER. */
+static bool is_of_line(const dit_expr_argument *argument)
+{
+    report_metric metric;
+    if (!argument->name) return false;
+    if (strcmp(argument->name, "at") == 0) return argument->value.kind != DIT_VALUE_STRING;
+    return strcmp(argument->name, "over") == 0 && argument->value.kind == DIT_VALUE_STRING &&
+           report_metric_from_name(argument->value.string, &metric);
+}
+
 static dit_status check_call(void *context, const char *function, const dit_expr_argument *arguments, int count,
                              int *at)
 {
@@ -207,6 +217,7 @@ static dit_status check_call(void *context, const char *function, const dit_expr
     if (!counts) DIT_TRY(check_first(check, function, arguments, count));
     for (int i = counts ? 0 : 1; i < count; i++) {
         *at = i;
+        if (report_claim_is_line(function) && is_of_line(&arguments[i])) continue;
         DIT_TRY(check_selection(check, &arguments[i], counts));
     }
     return DIT_OK;

@@ -11,6 +11,7 @@
 
 enum { CLAIM_CALLS = 8, CLAIM_ENOUGH = 6 };
 
+static const char line_name[] = "on_line";
 static const char likeness_low[] = "rank_correlation_low", likeness_high[] = "rank_correlation_high";
 static const char *const likeness_scales[] = {"place", "noise", NULL};
 
@@ -464,6 +465,102 @@ static dit_status call_test(claim_state *state, const char *name, const dit_expr
     return st;
 }
 
+typedef struct {
+    double x, y;
+} line_point;
+
+static int compare_points(const void *left, const void *right)
+{
+    const line_point *a = left, *b = right;
+    return (a->x > b->x) - (a->x < b->x);
+}
+
+/* What the line through the points has at `x`; false outside of them. */
+static bool read_line(line_point *points, int count, double x, double *out)
+{
+    qsort(points, (size_t)count, sizeof *points, compare_points);
+    for (int i = 0; i + 1 < count; i++) {
+        const line_point *a = &points[i], *b = &points[i + 1];
+        if (x < a->x || x > b->x) continue;
+        *out = b->x > a->x ? a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x) : a->y;
+        return true;
+    }
+    return false;
+}
+
+/* The named arguments that are no tags. */
+typedef struct {
+    report_metric y, x;
+    double at;
+    dit_expr_argument *selection; /* the other ones, from malloc */
+    int count;
+} line_question;
+
+static dit_status read_question(claim_state *state, const dit_expr_argument *arguments, int count, line_question *out)
+{
+    bool over = false, at = false;
+    if (!report_metric_from_name(arguments[0].value.string, &out->y))
+        return leave_undecided(state, "no metric \"%.60s\"", arguments[0].value.string);
+    for (int i = 1; i < count; i++) {
+        const dit_value *value = &arguments[i].value;
+        const char *name = arguments[i].name ? arguments[i].name : "";
+        if (strcmp(name, "over") == 0 && value->kind == DIT_VALUE_STRING)
+            over = report_metric_from_name(value->string, &out->x);
+        else if (strcmp(name, "at") == 0 && value->kind == DIT_VALUE_NUMBER)
+            at = true, out->at = value->number;
+        else
+            out->selection[out->count++] = arguments[i];
+    }
+    return over && at ? DIT_OK : leave_undecided(state, "%s", "on_line() needs over='metric' and at=NUMBER");
+}
+
+static dit_status answer_line(claim_state *state, const line_question *asked, const report_case *const *cases,
+                              int count, dit_value *out)
+{
+    const report_metric both[] = {asked->y, asked->x};
+    for (int i = 0; i < 2; i++) {
+        const report_metric_info *info = report_metric_get(both[i]);
+        DIT_TRY(require_numbers(state, info, both[i], cases, count));
+        if (info->repeats == REPORT_REPEATS_CLOCK)
+            return leave_undecided(state, "on_line() reads no times, and %s is one", info->name);
+    }
+    line_point *points = malloc((size_t)count * sizeof *points);
+    if (!points) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a claim");
+    for (int k = 0; k < count; k++)
+        points[k] = (line_point){cases[k]->metric[asked->x].median, cases[k]->metric[asked->y].median};
+    *out = (dit_value){.kind = DIT_VALUE_NUMBER};
+    bool found = read_line(points, count, asked->at, &out->number);
+    free(points);
+    if (!found) return leave_undecided(state, "no two cases lie on both sides of %s", "at=");
+    if (state->probing) return DIT_OK;
+    char text[REPORT_NUMBER_TEXT];
+    report_format(report_metric_get(asked->y)->unit, out->number, text);
+    dit_buffer_printf(&state->judgement->numbers, " = %s, on the line through %d cases", text, count);
+    return DIT_OK;
+}
+
+static dit_status call_line(claim_state *state, const dit_expr_argument *arguments, int count, dit_value *out)
+{
+    const report_case **cases = NULL;
+    line_question asked = {.selection = calloc((size_t)count, sizeof *asked.selection)};
+    int found = 0;
+    if (!asked.selection) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a claim");
+    if (!state->probing) note_call(state, line_name, arguments, count);
+    dit_status st = read_question(state, arguments, count, &asked);
+    if (st == DIT_OK) st = select_cases(state, asked.selection, asked.count, &cases, &found);
+    if (st == DIT_OK) {
+        st = answer_line(state, &asked, cases, found, out);
+        free(cases);
+    }
+    free(asked.selection);
+    return st;
+}
+
+bool report_claim_is_line(const char *function)
+{
+    return strcmp(function, line_name) == 0;
+}
+
 /* The bound of all rank correlations between the cases that match; each pair has its interval over prompts. */
 static dit_status call_likeness(claim_state *state, const char *name, const dit_expr_argument *arguments, int count,
                                 dit_value *out)
@@ -504,12 +601,13 @@ bool report_claim_is_likeness(const char *function)
 const char *const *report_claim_functions(void)
 {
     enum { FOLDS = sizeof folds / sizeof folds[0] };
-    static _Thread_local const char *names[FOLDS + 6];
+    static _Thread_local const char *names[FOLDS + 7];
     int used = 0;
     for (int i = 0; i < FOLDS; i++) names[used++] = folds[i].name;
     names[used++] = "count";
     names[used++] = "all";
     names[used++] = "any";
+    names[used++] = line_name;
     names[used++] = likeness_low;
     names[used++] = likeness_high;
     return names;
@@ -522,6 +620,7 @@ static dit_status claim_call(void *context, const char *name, const dit_expr_arg
     if (strcmp(name, "count") == 0) return call_count(context, arguments, count, out);
     if (!text_first) return DIT_ERR_NOT_FOUND; /* min(1, 2) is the expressions' own */
     if (strcmp(name, "all") == 0 || strcmp(name, "any") == 0) return call_test(context, name, arguments, count, out);
+    if (report_claim_is_line(name)) return call_line(context, arguments, count, out);
     if (report_claim_is_likeness(name)) return call_likeness(context, name, arguments, count, out);
     for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
         if (strcmp(folds[i].name, name) == 0) return call_fold(context, name, folds[i].fold, arguments, count, out);

@@ -4,6 +4,8 @@
  *   median, min, max, mean, geomean('metric', tag=value, ...)   over the case values (medians over processes)
  *   count(tag=value, ...)                                       cases, whatever their status; status='ok' selects
  *   all('expr', tag=value, ...), any('expr', ...)               expr sees the tags and metrics of one case at a time
+ *   on_line('metric', over='metric', at=VALUE, tag=value, ...)  what the cases would have at VALUE of the second metric,
+ *                                                               on the line between the two nearest on both sides
  *   rank_correlation_low('place', tag=value, ...), ..._high     how alike cases with probes change from step to step:
  *                                                               the lowest lower, the highest upper bound of all pairs;
  *                                                               steps at equal 'place' in the run or equal 'noise'
@@ -60,6 +62,8 @@ const char *const *report_claim_functions(void);
 /* Whether a function takes a scale before its selection, and the scales, NULL-terminated. */
 bool report_claim_is_likeness(const char *function);
 const char *const *report_claim_scales(void);
+/* Whether a function takes over='metric' and at=NUMBER beside its selection. */
+bool report_claim_is_line(const char *function);
 
 /* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);

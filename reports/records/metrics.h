@@ -103,6 +103,8 @@
       "kernel distance of pictures to renders of their captions, in features; unbiased, so it may be below 0") \
     X(FD_SHAPES, "fd_shapes", COUNT, LOWER, LOOSELY, false, "quality/renders/fd_shapes/value", 1, \
       "Frechet distance of pictures to renders of their captions, in features of shapes-features") \
+    X(PICTURES_FLOPS, "pictures_flops", FLOP, LOWER, EXACTLY, false, "quality/flops", 1, \
+      "operations of a picture, all ranks, mean over captions: a cache may decide otherwise for each") \
     X(PICTURES_HIT_SHARE, "pictures_hit_share", SHARE, NEITHER, LOOSELY, false, "quality/hit_share/mean", 1, \
       "steps that a cache reused, mean over batches of captions") \
     X(REDUNDANCY_EXPLAINED, "redundancy_explained", SHARE, NEITHER, LOOSELY, false, "probe/summary/explained/value", 1, \

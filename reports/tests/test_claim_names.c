@@ -50,6 +50,7 @@ static void what_there_is_not_is_named_with_its_column(void **state)
         {"median('latency_s', method=ulysses) < 1", "\"ulysses\" stands alone", "method='ulysses'"},
         {"median('latency_s', 'ulysses') < 1", "column 21 ", "TAG=VALUE"},
         {"median() < 1", "needs an argument", "median('latency_s'"},
+        {"on_line('rel_l2', over='flop', at=1) > 0", "over", ""},
         {"rank_correlation_low() > 0", "write 'place' or 'noise'", "rank_correlation_low('place', "},
         {"rank_correlation_high('sigma', method='ulysses') > 0", "write 'place'", ""},
         {"all(1)", "expression in quotes", "all("},
@@ -99,11 +100,12 @@ static void every_function_and_metric_is_known(void **state)
     }
     for (const char *const *name = report_claim_functions(); *name; name++) {
         bool tests = strcmp(*name, "all") == 0 || strcmp(*name, "any") == 0, counts = strcmp(*name, "count") == 0;
-        snprintf(expr, sizeof expr, "%s(%s)", *name,
-                 counts                            ? ""
-                 : tests                           ? "'1 < 2'"
-                 : report_claim_is_likeness(*name) ? "'place'"
-                                                   : "'latency_s'");
+        const char *rest = counts                            ? ""
+                           : tests                           ? "'1 < 2'"
+                           : report_claim_is_likeness(*name) ? "'place'"
+                           : report_claim_is_line(*name)     ? "'rel_l2', over='flops', at=1 + 1"
+                                                             : "'latency_s'";
+        snprintf(expr, sizeof expr, "%s(%s)", *name, rest);
         assert_int_equal(report_claim_names_check(expr, &names, false), DIT_OK);
     }
 }

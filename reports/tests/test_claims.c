@@ -60,6 +60,10 @@ static void claims_hold_or_fail_by_the_numbers(void **state)
         {"any('method == \"usp\"')", REPORT_CLAIM_FAILS},
         {"max('rel_l2', world_size=2) <= 1e-6", REPORT_CLAIM_HOLDS},
         {"max(1, 2) == 2 && min(3, 1) == 1", REPORT_CLAIM_HOLDS},
+        {"on_line('communication_bytes', over='predicted_bytes', at=2 * 500, where='mesh == \"1\" || mesh == \"u2\"') "
+         "== 1000",
+         REPORT_CLAIM_HOLDS},
+        {"on_line('communication_bytes', over='predicted_bytes', at=4000, world_size=2) == 4000", REPORT_CLAIM_HOLDS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) expect(rows[i].expr, rows[i].verdict, "");
 }
@@ -69,6 +73,11 @@ static void without_the_numbers_a_claim_is_undecided(void **state)
     (void)state;
     expect("median('latency_s', mesh='u4') < 1", REPORT_CLAIM_UNDECIDED, "no latency_s (timeout)");
     expect("median('latency_s', mesh='nine') < 1", REPORT_CLAIM_UNDECIDED, "no case matches");
+    expect("on_line('communication_bytes', over='predicted_bytes', at=9999, world_size=2) > 0", REPORT_CLAIM_UNDECIDED,
+           "no two cases lie on both sides");
+    expect("on_line('latency_s', over='predicted_bytes', at=4000, world_size=2) > 0", REPORT_CLAIM_UNDECIDED,
+           "reads no times");
+    expect("on_line('communication_bytes', at=4000) > 0", REPORT_CLAIM_UNDECIDED, "needs over=");
     expect("median('latency', mesh='u2') < 1", REPORT_CLAIM_UNDECIDED, "no metric \"latency\"");
     expect("median('latency_s', mehs='u2') < 1", REPORT_CLAIM_UNDECIDED, "no case has a tag \"mehs\"");
     expect("all('rel_l2 < 1')", REPORT_CLAIM_UNDECIDED, "has no rel_l2");

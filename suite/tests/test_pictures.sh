@@ -71,6 +71,8 @@ ok "no case failed, and the first process of each made the pictures" holds all \
 ok "ranks make the pictures of one rank" holds all 'len({q["digest"] for q in quality if q}) == 2'
 ok "a cache decides for each picture, and is held against the run without one" holds all \
     'sum("hit_share" in q and q["fidelity"]["psnr_db"]["mean"] < 99 for q in quality if q) == 2'
+ok "operations of pictures are those of the timed run without a cache, and fewer with one" holds all \
+    'all(("hit_share" in q and q["flops"] < x["record"]["flops"]["total"] * 1.5 and q["flops"] > 0) or abs(q["flops"] / x["record"]["flops"]["total"] - 1) < 1e-9 for x, q in zip(r, quality) if q) and min(q["flops"] for q in quality if q and "hit_share" in q) < max(q["flops"] for q in quality if q and "hit_share" not in q)'
 ok "two ranks are held against one" holds all \
     'sum(q["fidelity"].get("psnr_db", {}).get("min", 0) > 80 and "hit_share" not in q for q in quality if q) == 1'
 ok "every caption is asked for, and what chance gives" holds all \
