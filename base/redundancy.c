@@ -248,7 +248,7 @@ static void follow(const double *cost, int steps, int computed, const ways *w, c
 {
     int last = 0;
     *sum = INFINITY;
-    for (int i = 0; i < steps; i++) {
+    for (int i = computed > 1 ? steps - 1 : 0; i < steps; i++) {
         double all = w->least[(computed - 1) * steps + i];
         for (int j = i + 1; j < steps; j++) all += cost[i * steps + j];
         if (all < *sum) *sum = all, last = i;

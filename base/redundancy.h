@@ -36,7 +36,8 @@ dit_status dit_redundancy_rank_correlation(const dit_redundancy_map *one, const 
                                            dit_interval *out);
 
 /* Finds which `computed` of `steps` steps to compute, so that the others, each of which reuses what the newest computed
- * step gave, cost least in sum. cost[i * steps + j]: of reusing step i's in step j. Step 0 is always computed. `out` gets
+ * step gave, cost least in sum. cost[i * steps + j]: of reusing step i's in step j. Step 0 is always computed, and so is
+ * the last one where two are: it makes the picture, and a cost that counts all steps alike would leave it out. `out` gets
  * a digit for each step, 1 for a computed one, and a final 0; *sum the least sum. Errors: DIT_ERR_SHAPE for fewer than one
  * or more than `steps` computed; DIT_ERR_MEMORY. */
 dit_status dit_redundancy_schedule(const double *cost, int steps, int computed, char *out, double *sum);

@@ -114,6 +114,7 @@ static void add_figure(report_work *work, const cJSON *declared, const report_fi
         .axis = string_member(declared, "axis", fallback->axis),
         .best = string_member(declared, "best", fallback->best),
         .y = string_member(declared, "y", fallback->y),
+        .over = string_member(declared, "over", fallback->over),
         .pair = string_member(declared, "pair", fallback->pair),
     };
     choose_id(work, figure->plot.id, figure->id);

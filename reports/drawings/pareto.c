@@ -1,5 +1,5 @@
-/* A quality over the time that it takes: a line for each series through its points in order of time. A point is hollow
- * where another one is both faster and better beyond both intervals. */
+/* A quality over the time that it takes, or its operations: a line for each series through its points in order of cost. A point is hollow
+ * where another one both costs less and is better beyond both intervals. */
 #include "reports/layout/compose.h"
 
 #include <math.h>
@@ -21,25 +21,25 @@ static const double pareto_margin = 0.08; /* of the range of an axis */
 typedef struct {
     report_composition *c;
     int first, end;
-    report_scale time, quality;
+    report_scale cost, quality;
     double x_from, x_to, y_from, y_to; /* scaled */
 } pareto_panel;
 
-static const dit_summary *time_of(const report_cell *cell)
+static const dit_summary *cost_of(const report_composition *c, const report_cell *cell)
 {
-    return &cell->kase->metric[REPORT_LATENCY];
+    return &cell->kase->metric[report_pareto_cost(c->plot)];
 }
 
-static bool is_drawn(const report_cell *cell)
+static bool is_drawn(const report_composition *c, const report_cell *cell)
 {
-    return cell->bar.n > 0 && time_of(cell)->n > 0;
+    return cell->bar.n > 0 && cost_of(c, cell)->n > 0;
 }
 
 /* An interval's ends; both are the value where there is none. */
-static double time_end(const report_cell *cell, bool high)
+static double cost_end(const report_composition *c, const report_cell *cell, bool high)
 {
-    const dit_summary *time = time_of(cell);
-    return time->n < 2 ? time->median : high ? time->high : time->low;
+    const dit_summary *cost = cost_of(c, cell);
+    return cost->n < 2 ? cost->median : high ? cost->high : cost->low;
 }
 
 static double quality_end(const report_cell *cell, bool high)
@@ -52,7 +52,7 @@ static bool is_dominated(const pareto_panel *p, const report_cell *cell)
 {
     for (int i = p->first; i < p->end; i++) {
         const report_cell *other = &p->c->grid->cells[i];
-        if (is_drawn(other) && time_end(other, true) < time_end(cell, false) &&
+        if (is_drawn(p->c, other) && cost_end(p->c, other, true) < cost_end(p->c, cell, false) &&
             quality_end(other, false) > quality_end(cell, true))
             return true;
     }
@@ -70,17 +70,17 @@ static void widen(double *from, double *to)
 static pareto_panel open_panel(report_composition *c, int first)
 {
     pareto_panel p = {.c = c, .first = first, .end = compose_panel_end(c->grid, first)};
-    double least_time = INFINITY, most_time = 0, least = INFINITY, most = -INFINITY;
+    double least_cost = INFINITY, most_cost = 0, least = INFINITY, most = -INFINITY;
     for (int i = first; i < p.end; i++) {
         const report_cell *cell = &c->grid->cells[i];
-        if (!is_drawn(cell)) continue;
-        least_time = fmin(least_time, time_of(cell)->median), most_time = fmax(most_time, time_of(cell)->median);
+        if (!is_drawn(c, cell)) continue;
+        least_cost = fmin(least_cost, cost_of(c, cell)->median), most_cost = fmax(most_cost, cost_of(c, cell)->median);
         least = fmin(least, quality_end(cell, false)), most = fmax(most, quality_end(cell, true));
     }
-    if (!isfinite(least)) least_time = least = 0, most_time = most = 1;
-    p.time = report_scale_for(REPORT_UNIT_SECONDS, most_time);
+    if (!isfinite(least)) least_cost = least = 0, most_cost = most = 1;
+    p.cost = report_scale_for(report_metric_get(report_pareto_cost(c->plot))->unit, most_cost);
     p.quality = report_scale_for(c->kind->unit, most);
-    p.x_from = least_time * p.time.factor, p.x_to = most_time * p.time.factor;
+    p.x_from = least_cost * p.cost.factor, p.x_to = most_cost * p.cost.factor;
     p.y_from = least * p.quality.factor, p.y_to = most * p.quality.factor;
     widen(&p.x_from, &p.x_to);
     widen(&p.y_from, &p.y_to);
@@ -102,28 +102,32 @@ static void name_point(const report_cell *cell, char out[PARETO_NAME])
         snprintf(out, PARETO_NAME, "%.24s", label);
 }
 
-static int compare_times(const void *left, const void *right)
+/* Puts cells into order of cost: series have few points. */
+static void sort_cells(const report_composition *c, const report_cell **cells, int count)
 {
-    const report_cell *const *a = left, *const *b = right;
-    double x = time_of(*a)->median, y = time_of(*b)->median;
-    return (x > y) - (x < y);
+    for (int i = 1; i < count; i++) {
+        const report_cell *moved = cells[i];
+        int at = i;
+        for (; at > 0 && cost_of(c, cells[at - 1])->median > cost_of(c, moved)->median; at--) cells[at] = cells[at - 1];
+        cells[at] = moved;
+    }
 }
 
-/* Writes a series' points in order of time; the last column is 1 for a dominated one. Returns the block, or -1. */
+/* Writes a series' points in order of cost; the last column is 1 for a dominated one. Returns the block, or -1. */
 static int write_series(const pareto_panel *p, int series, const report_cell **sorted)
 {
     const report_grid *grid = p->c->grid;
     int count = 0;
     for (int i = p->first; i < p->end; i++)
-        if (grid->cells[i].series_index == series && is_drawn(&grid->cells[i])) sorted[count++] = &grid->cells[i];
+        if (grid->cells[i].series_index == series && is_drawn(p->c, &grid->cells[i])) sorted[count++] = &grid->cells[i];
     if (!count) return -1;
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_times);
-    int block = compose_block(p->c, grid->series[series], "time quality time_low time_high low high dominated");
+    sort_cells(p->c, sorted, count);
+    int block = compose_block(p->c, grid->series[series], "cost quality cost_low cost_high low high dominated");
     for (int i = 0; i < count; i++) {
         const report_cell *cell = sorted[i];
-        double x = p->time.factor, y = p->quality.factor;
-        dit_buffer_printf(&p->c->files->data, "%.6g %.6g %.6g %.6g %.6g %.6g %d\n", time_of(cell)->median * x,
-                          cell->bar.part[0] * y, time_end(cell, false) * x, time_end(cell, true) * x,
+        double x = p->cost.factor, y = p->quality.factor;
+        dit_buffer_printf(&p->c->files->data, "%.6g %.6g %.6g %.6g %.6g %.6g %d\n", cost_of(p->c, cell)->median * x,
+                          cell->bar.part[0] * y, cost_end(p->c, cell, false) * x, cost_end(p->c, cell, true) * x,
                           quality_end(cell, false) * y, quality_end(cell, true) * y, is_dominated(p, cell));
     }
     return block;
@@ -135,12 +139,12 @@ static void put_names(const pareto_panel *p)
     char name[PARETO_NAME];
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &p->c->grid->cells[i];
-        if (!is_drawn(cell)) continue;
+        if (!is_drawn(p->c, cell)) continue;
         name_point(cell, name);
         dit_buffer_text(script, "set label ");
         report_append_quoted(script, name);
         canvas_line(script, " at %.6g,%.6g left offset 0.5,%s font ',8' tc rgb '#666666' front",
-                    time_of(cell)->median * p->time.factor, cell->bar.part[0] * p->quality.factor,
+                    cost_of(p->c, cell)->median * p->cost.factor, cell->bar.part[0] * p->quality.factor,
                     cell->series_index % 2 ? "-0.6" : "0.6");
     }
 }
@@ -153,7 +157,9 @@ static void put_axes(const pareto_panel *p)
     canvas_line(script, "set yrange [%.6g:%.6g]", p->y_from, p->y_to);
     canvas_line(script, "set xtics nomirror out scale 0.4 tc rgb '#222222' autofreq");
     canvas_line(script, "set ytics nomirror out scale 0.4 tc rgb '#222222' autofreq");
-    canvas_line(script, "set xlabel 'latency [%s]' offset 0,0.4 tc rgb '#222222'", p->time.symbol);
+    bool time = report_pareto_cost(p->c->plot) == REPORT_LATENCY;
+    canvas_line(script, "set xlabel '%s [%s]' offset 0,0.4 tc rgb '#222222'",
+                time ? "latency" : "operations of a picture", p->cost.symbol);
 }
 
 static void put_series(const pareto_panel *p, int series, int block, bool *plotted)
@@ -192,7 +198,8 @@ static const char *missing_line(const pareto_panel *p)
         const report_cell *cell = &p->c->grid->cells[i];
         char cache[REPORT_TAG_TEXT] = "none";
         report_case_tag(cell->kase, "cache", cache, sizeof cache);
-        if (!is_drawn(cell) || strcmp(cache, "none") != 0 || !report_case_number(cell->kase, "steps", &other)) continue;
+        if (!is_drawn(p->c, cell) || strcmp(cache, "none") != 0 || !report_case_number(cell->kase, "steps", &other))
+            continue;
         if (isfinite(steps) && other != steps) return NULL;
         steps = other;
     }
@@ -204,7 +211,7 @@ static const char *missing_line(const pareto_panel *p)
 static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     static const canvas_entry hollow = {
-        .name = "hollow: another is faster and better", .colour = "#555555", .glyph = CANVAS_POINT, .point = 6};
+        .name = "hollow: another costs less and is better", .colour = "#555555", .glyph = CANVAS_POINT, .point = 6};
     for (int i = 0; i < c->grid->series_count; i++) {
         bool plain = strcmp(c->grid->series[i], "none") == 0;
         const canvas_entry entry = {.name = plain ? "no cache, fewer steps" : c->grid->series[i],

@@ -18,6 +18,7 @@ typedef struct {
     const char *axis; /* "even", "linear" or "log", of lines; NULL: even where x are few growing counts, else linear  */
     const char *best; /* one more series: the least over all cases of a panel at each x; NULL: none                 */
     const char *y;    /* the metric that is drawn, of kinds that draw several; NULL: the kind's own                 */
+    const char *over; /* of a pareto, the metric along x: one of report_pareto_costs(); NULL: the first of them     */
     const char *pair; /* tags in which a simulated case and its measured twin may differ, beside evidence           */
 } report_plot;
 
@@ -100,6 +101,9 @@ void report_measure_point(const report_case *kase, report_metric metric, report_
 /* Return all kinds, NULL-terminated, and the kind of a name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);
+/* Returns the metrics that a pareto may stand over, NULL-terminated; and the one of a plot. */
+const char *const *report_pareto_costs(void);
+report_metric report_pareto_cost(const report_plot *plot);
 /* Returns the kind as it draws metric `y` (NULL: its own), or NULL where it does not. */
 const report_figure_kind *report_figure_kind_of(const report_figure_kind *kind, const char *y);
 /* What a plot's "kind" and "axis" may say; NULL-terminated. */

@@ -1,6 +1,19 @@
-/* Pareto: what pictures show, or how near they are to those of many steps, over the time that they take; each with its
+/* Pareto: what pictures show, or how near they are to those of many steps, over the time that they take or
+ * the operations that they cost; each with its
  * interval over captions. */
 #include "reports/figures/figure.h"
+
+const char *const *report_pareto_costs(void)
+{
+    static const char *const names[] = {"latency_s", "pictures_flops", NULL};
+    return names;
+}
+
+report_metric report_pareto_cost(const report_plot *plot)
+{
+    report_metric metric = REPORT_LATENCY;
+    return plot->over && report_metric_from_name(plot->over, &metric) ? metric : REPORT_LATENCY;
+}
 
 static void measure(const report_case *kase, report_metric metric, report_metric low_end, report_metric high_end,
                     report_bar *out)
@@ -33,7 +46,7 @@ static void measure_ssim(const report_case *kase, report_bar *out)
 
 #define PARETO_READING                                                                                                 \
     "Up and left is better. A line for each way to save work, a point for each setting. A hollow point: another one "  \
-    "is faster and better beyond both intervals."
+    "costs less and is better beyond both intervals."
 #define PARETO_CONVERGED                                                                                               \
     PARETO_READING " The pictures of eight times the most steps, without a cache, stand for the exact solution."
 #define PARETO_ROW(metric, its_title, its_unit, words, its_reading, its_measure, rest)                                 \

@@ -275,7 +275,8 @@ static void csv_head(const report_composition *c, dit_buffer *csv)
     dit_buffer_text(csv, ",low,high,low_n");
     if (c->kind->marker) csv_text(csv, c->kind->marker);
     if (c->kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_text(csv, ",reference,reference_evidence");
-    if (c->kind->drawing == REPORT_DRAW_PARETO) dit_buffer_text(csv, ",latency_s");
+    if (c->kind->drawing == REPORT_DRAW_PARETO)
+        dit_buffer_printf(csv, ",%s", report_metric_get(report_pareto_cost(c->plot))->name);
     dit_buffer_text(csv, ",unit,reason\n");
 }
 
@@ -302,8 +303,8 @@ static void csv_row(const report_composition *c, const report_cell *cell, dit_bu
         csv_number(csv, true, cell->x_number);
         csv_text(csv, cell->twin ? cell->twin->evidence : "published");
     }
-    const dit_summary *time = &cell->kase->metric[REPORT_LATENCY];
-    if (c->kind->drawing == REPORT_DRAW_PARETO) csv_number(csv, time->n > 0, time->median);
+    const dit_summary *cost = &cell->kase->metric[report_pareto_cost(c->plot)];
+    if (c->kind->drawing == REPORT_DRAW_PARETO) csv_number(csv, cost->n > 0, cost->median);
     csv_text(csv, report_unit_name(c->kind->unit));
     csv_text(csv, bar->reason);
     dit_buffer_char(csv, '\n');

@@ -118,7 +118,7 @@ converged='"quality": {"reference": "converged"}, '
 write_workload many.json '"prompts": "shapes:test:6"' \
     '"num_inference_steps": [2, 4, 8], "cache": ["none", {"policy": "interval", "interval": 2}]' \
     "$converged"'"exclude": ["cache != '"'none'"' && steps != 8"], '
-sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}, {"id": "sheet", "kind": "contact", "title": "t"}/' many.json
+sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}, {"id": "work", "kind": "pareto", "title": "t", "y": "converged_psnr_db", "over": "pictures_flops"}, {"id": "sheet", "kind": "contact", "title": "t"}/' many.json
 ok "a converged reference is one more case" eval '"$ditbench" run many.json --output many -q && holds many "len(r) == 10"'
 ok "it has the most steps times eight, and one process, the first of all" holds many \
     '[(x["case"]["run"]["num_inference_steps"], x["order"], x["process"]) for x in r if x["tags"]["method"] == "converged"] == [(64, 0, 0)]'
@@ -141,6 +141,12 @@ converged_figure() {
         ! grep -q 'no runs with fewer steps' many/report/pareto.gp && ! grep -q 'converged,' many/report/pareto.csv
 }
 ok "the figure draws the distance to it, and no table has it as a method" converged_figure
+over_operations() { # fewer steps cost less; no other kind stands over a metric
+    head -1 many/report/work.csv | grep -q pictures_flops && grep -q "operations of a picture \[" many/report/work.gp && [ -s many/report/work.svg ] &&
+        sed 's/"kind": "contact", "title": "t"/"kind": "contact", "title": "t", "over": "latency_s"/' many.json >wrong.json &&
+        exits 2 "$ditbench" validate wrong.json >message 2>&1 && grep -q 'kind contact stands over its x' message
+}
+ok "and the one over operations reads them" over_operations
 exported() { "$ditbench" export many --format csv >many.csv && grep -q converged_psnr_p05_db_low many.csv && ! grep -q '"converged"\|,converged,' many.csv; }
 ok "exports have the distance" exported
 interrupted() { # all results but the first two are lost: what is made is not made again

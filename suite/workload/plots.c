@@ -108,9 +108,9 @@ static dit_status check_metric(const dit_json *doc, const char *pointer, const c
 
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
-    static const char *const keys[] = {"id",    "kind", "title", "where", "x", "series",
-                                       "panel", "axis", "best",  "pair",  "y", NULL};
-    const char *kind, *title, *where = NULL, *axis = NULL, *best = NULL, *y = NULL;
+    static const char *const keys[] = {"id",   "kind", "title", "where", "x",    "series", "panel",
+                                       "axis", "best", "pair",  "y",     "over", NULL};
+    const char *kind, *title, *where = NULL, *axis = NULL, *best = NULL, *y = NULL, *over = NULL;
     char at[SUITE_POINTER];
     DIT_TRY(suite_only_keys(doc, plot, pointer, keys));
     DIT_TRY(require_new_id(doc, array, plot, pointer));
@@ -126,6 +126,12 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
     if (axis) DIT_TRY(require_word(doc, pointer, "axis", axis, report_axis_names()));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "y", &y));
     if (y) DIT_TRY(check_metric(doc, pointer, kind, y));
+    DIT_TRY(dit_json_optional_string(doc, plot, pointer, "over", &over));
+    if (over) DIT_TRY(require_word(doc, pointer, "over", over, report_pareto_costs()));
+    dit_json_pointer_join(at, sizeof at, pointer, "over");
+    if (over && strcmp(kind, "pareto") != 0)
+        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "kind %s stands over its x", kind),
+                              "leave over out");
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
     dit_json_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;
