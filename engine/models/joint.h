@@ -52,12 +52,12 @@ typedef struct {
 
 /* The layers of one stream of a double block, or of both streams in a single block. */
 typedef struct {
-    joint_part part;
-    int64_t index;             /* of the block in the whole model                                               */
-    int chunks;                /* of the modulation; JOINT_LAST_CHUNKS: without attention.out and mlp           */
-    dit_linear modulation;     /* [chunks C, C]                                                                 */
-    joint_attention attention; /* in a single block out is [C, A + inner] and reads [attention | MLP]           */
-    dit_mlp mlp;               /* in a single block only its first half                                         */
+    _Alignas(64) joint_part part; /* what the arena rounds to: each block then takes as much memory as the next */
+    int64_t index;                /* of the block in the whole model                                               */
+    int chunks;                   /* of the modulation; JOINT_LAST_CHUNKS: without attention.out and mlp           */
+    dit_linear modulation;        /* [chunks C, C]                                                                 */
+    joint_attention attention;    /* in a single block out is [C, A + inner] and reads [attention | MLP]           */
+    dit_mlp mlp;                  /* in a single block only its first half                                         */
 } joint_stream;
 
 typedef struct {
