@@ -433,14 +433,25 @@ static dit_status fill_set(const picture_list *list, bool prompt_each, const cha
     return DIT_OK;
 }
 
+/* The 3 of NAME-3; 0 of NAME alone. */
+static int64_t number_of(const dit_picture_label *label)
+{
+    size_t length = prompt_length(label->name, false);
+    return label->name[length] ? strtoll(label->name + length + 1, NULL, 10) : 0;
+}
+
+int dit_picture_set_numbered(const dit_picture_set *set, int64_t number)
+{
+    for (int i = 0; i < set->count; i++)
+        if (number_of(&set->labels[i]) == number) return i;
+    return -1;
+}
+
 void dit_picture_set_tell(dit_picture_set *set, const char *const *captions, int64_t count)
 {
-    for (int i = 0; i < set->count; i++) {
-        dit_picture_label *label = &set->labels[i];
-        size_t length = prompt_length(label->name, false);
-        int64_t number = label->name[length] ? strtoll(label->name + length + 1, NULL, 10) : 0;
-        snprintf(label->caption, sizeof label->caption, "%s", captions[number % count]);
-    }
+    for (int i = 0; i < set->count; i++)
+        snprintf(set->labels[i].caption, sizeof set->labels[i].caption, "%s",
+                 captions[number_of(&set->labels[i]) % count]);
     find_digest(set);
 }
 

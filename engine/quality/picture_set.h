@@ -44,6 +44,9 @@ void dit_picture_set_release(dit_picture_set *set); /* accepts a zeroed one */
 /* Gives NAME-0, NAME-1, ... (or NAME, alone) their captions [count], by number, or all the only one, and the set its digest
  * with them. A caption has less than DIT_CAPTION_TEXT bytes. */
 void dit_picture_set_tell(dit_picture_set *set, const char *const *captions, int64_t count);
+/* Returns which picture is NAME-`number`, or NAME alone where the number is 0; -1: none. Pictures lie by name, so NAME-10 before
+ * NAME-2. */
+int dit_picture_set_numbered(const dit_picture_set *set, int64_t number);
 /* Returns the pixels of a picture. */
 const float *dit_picture_set_at(const dit_picture_set *set, int index);
 /* Returns DIT_OK where both sets have pictures of the same names and size, else why they are no pairs. */

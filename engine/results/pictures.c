@@ -165,12 +165,14 @@ static dit_status put_converged(dit_json_writer *w, const char *converged, dit_j
     return put_distance(w, converged, "one rank, without a cache, many times the steps", own, object);
 }
 
-/* Puts "shown", what the rule reads in the first pictures, and returns it. */
+/* Puts "shown", what the rule reads in the first pictures by number, as their pixels lie, and returns it. */
 static cJSON *put_shown(dit_json_writer *w, const dit_judged_set *own, cJSON *quality)
 {
     cJSON *shown = dit_json_put_array(w, quality, "shown");
-    for (int i = 0; i < own->pictures.count && i < DIT_PICTURES_SHOWN && w->status == DIT_OK; i++) {
+    for (int number = 0; number < DIT_PICTURES_SHOWN && w->status == DIT_OK; number++) {
         dit_read_words words;
+        int i = dit_picture_set_numbered(&own->pictures, number);
+        if (i < 0) break;
         cJSON *row = dit_json_put_object(w, shown, NULL);
         dit_json_put_string(w, row, "caption", own->pictures.labels[i].caption);
         if (dit_accuracy_words(&own->pictures, i, &words) != DIT_OK) { /* "accuracy" has the reason */
@@ -190,9 +192,10 @@ static cJSON *put_shown(dit_json_writer *w, const dit_judged_set *own, cJSON *qu
 static void put_each(dit_json_writer *w, const dit_judged_set *own, const char *key, cJSON *shown)
 {
     cJSON *row;
-    int i = 0;
+    int number = 0;
     if (!own->psnr || w->status != DIT_OK) return;
-    cJSON_ArrayForEach(row, shown) dit_json_put_number(w, row, key, own->psnr[i++]);
+    cJSON_ArrayForEach(row, shown)
+        dit_json_put_number(w, row, key, own->psnr[dit_picture_set_numbered(&own->pictures, number++)]);
 }
 
 /* Puts "renders": how alike true pictures of as many captions of this split the set is. */

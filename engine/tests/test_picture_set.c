@@ -56,6 +56,28 @@ static void write_colours(const char *name, int64_t count, float first)
     assert_ok(dit_safetensors_write(path_of(name), &tensor, 1));
 }
 
+/* NAME-10 lies before NAME-2; a number still finds its own picture. */
+static void a_number_finds_its_picture_whatever_the_order_of_names(void **state)
+{
+    (void)state;
+    enum { COUNT = 12, FLOATS = 3 * EDGE * EDGE };
+    static float values[COUNT * FLOATS];
+    const dit_tensor_out tensor = {"pixels", 4, {COUNT, 3, EDGE, EDGE}, values};
+    dit_picture_set set;
+    for (int i = 0; i < COUNT * FLOATS; i++) values[i] = (float)(i / FLOATS) / COUNT; /* of picture n: n / 12 */
+    assert_ok(dit_safetensors_write(path_of("many.safetensors"), &tensor, 1));
+    assert_ok(dit_picture_set_read(path_of("many.safetensors"), true, &set));
+    assert_int_equal(set.count, COUNT);
+    for (int number = 0; number < COUNT; number++) {
+        int at = dit_picture_set_numbered(&set, number);
+        assert_true(at >= 0);
+        assert_near(dit_picture_set_at(&set, at)[0], 0.5 + 0.5 * number / COUNT, 1e-6);
+    }
+    assert_true(dit_picture_set_numbered(&set, 2) > dit_picture_set_numbered(&set, 10));
+    assert_int_equal(dit_picture_set_numbered(&set, COUNT), -1);
+    dit_picture_set_release(&set);
+}
+
 static void names_say_prompts_and_colours_come_first(void **state)
 {
     (void)state;
@@ -304,6 +326,8 @@ static void shares_have_wilsons_intervals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_number_finds_its_picture_whatever_the_order_of_names, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(names_say_prompts_and_colours_come_first, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_animated_file_beside_its_colours_is_left_alone, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(pictures_that_cannot_be_named_are_refused, make_folder, remove_folder),
