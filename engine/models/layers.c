@@ -415,13 +415,15 @@ dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, cons
     return tap_rows(model, layout, rows, name);
 }
 
-/* y = what layer_joined_add would add to y. */
-static dit_status joined_alone(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y)
+/* *y = what layer_joined_add would add, from rt->step. */
+static dit_status joined_alone(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows *y)
 {
-    int64_t elements = y.batch * y.rows * y.cols;
-    memset(y.data, 0, (size_t)elements * sizeof *y.data);
-    DIT_TRY(dit_runtime_upload(rt, y.data, elements));
-    return layer_joined_add(rt, joined, x, y, NULL, 0);
+    int64_t elements = x.batch * x.rows * joined->linear.n;
+    *y = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
+    DIT_TRY(dit_arena_fp32(&rt->step, elements, &y->data));
+    memset(y->data, 0, (size_t)elements * sizeof *y->data);
+    DIT_TRY(dit_runtime_upload(rt, y->data, elements));
+    return layer_joined_add(rt, joined, x, *y, NULL, 0);
 }
 
 dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined *joined, dit_rows x, const char *format,
@@ -433,13 +435,12 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    dit_runtime *rt = model->params.rt;
-    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
-    dit_rows out = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
-    dit_status st = dit_arena_fp32(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
-    if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
+    dit_rows out;
+    dit_arena *step = &model->params.rt->step;
+    dit_arena_mark mark = dit_arena_get_mark(step);
+    dit_status st = joined_alone(model->params.rt, joined, x, &out);
     if (st == DIT_OK) st = tap_rows(model, layout, out, name);
-    dit_arena_release_to(&rt->step, mark);
+    dit_arena_release_to(step, mark);
     return st;
 }
 
@@ -471,13 +472,12 @@ dit_status dit_tap_keys(dit_model *model, dit_rows k, dit_rows v, int64_t text)
 dit_status dit_tap_attended(dit_model *model, const dit_joined *joined, dit_rows x, int64_t text)
 {
     if (!takes_layers(model)) return DIT_OK;
-    dit_runtime *rt = model->params.rt;
-    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
-    dit_rows out = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
-    dit_status st = dit_arena_fp32(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
-    if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
+    dit_rows out;
+    dit_arena *step = &model->params.rt->step;
+    dit_arena_mark mark = dit_arena_get_mark(step);
+    dit_status st = joined_alone(model->params.rt, joined, x, &out);
     if (st == DIT_OK) st = dit_tap_layer_rows(model, DIT_TAP_ATTENTION, out, text);
-    dit_arena_release_to(&rt->step, mark);
+    dit_arena_release_to(step, mark);
     return st;
 }
 

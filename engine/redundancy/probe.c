@@ -221,48 +221,45 @@ static int64_t change_of(const probe *p, int64_t image)
     return (p->first_prompt + image) * (p->steps - 1) + p->step - 1;
 }
 
-/* Measures of one image in each guidance branch, and in all of them; sums [batch], branch after branch. */
-static void put_columns(const probe *p, const dit_change *sums, int64_t image, float *out)
+/* Measures of one image in each guidance branch, and in all of them; sums [batch], branch after branch. more: NULL, or sums
+ * that are added to them. */
+static void put_columns(const probe *p, const dit_change *sums, const dit_change *more, int64_t image, float *out)
 {
-    dit_change both = {0};
+    dit_change all = {0};
     for (int64_t branch = 0; branch < p->branches; branch++) {
-        const dit_change *own = &sums[branch * p->images + image];
-        dit_change_join(&both, own);
-        dit_change_measure_all(own, out + branch * M);
+        int64_t entry = branch * p->images + image;
+        dit_change own = sums[entry];
+        if (more) dit_change_join(&own, &more[entry]);
+        dit_change_join(&all, &own);
+        dit_change_measure_all(&own, out + branch * M);
     }
-    if (p->columns > p->branches) dit_change_measure_all(&both, out + p->branches * M);
+    if (p->columns > p->branches) dit_change_measure_all(&all, out + p->branches * M);
 }
 
-static dit_status put_layer(const probe *p, int64_t layer, int point, int64_t image, float *out)
+static void put_layer(const probe *p, int64_t layer, int point, int64_t image, float *out)
 {
-    const dit_change *parts[PARTS];
-    dit_change *all = calloc((size_t)p->batch, sizeof *all);
-    if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to measure a layer");
-    for (int part = 0; part < PARTS; part++) {
-        parts[part] = &p->sums[cell_of(layer, point, part) * p->batch];
-        for (int64_t i = 0; i < p->batch; i++) dit_change_join(&all[i], &parts[part][i]);
-    }
-    for (int row = 0; row < p->row_classes; row++)
-        put_columns(p, row < PARTS ? parts[row] : all, image, out + row * p->columns * M);
-    free(all);
-    return DIT_OK;
+    const dit_change *of_image = &p->sums[cell_of(layer, point, IMAGE) * p->batch];
+    const dit_change *of_text = &p->sums[cell_of(layer, point, TEXT) * p->batch];
+    put_columns(p, of_image, NULL, image, out);
+    if (p->row_classes == 1) return;
+    put_columns(p, of_text, NULL, image, out + TEXT * p->columns * M);
+    put_columns(p, of_image, of_text, image, out + ALL * p->columns * M);
 }
 
 /* The measures of the step that has ended, of all images of the batch. */
-static dit_status put_step(probe *p)
+static void put_step(const probe *p)
 {
     int64_t of_point = p->row_classes * p->columns * M;
     for (int64_t image = 0; image < p->images; image++) {
         int64_t at = change_of(p, image);
         for (int64_t layer = 0; layer < p->layers; layer++)
             for (int point = 0; point < POINTS; point++)
-                DIT_TRY(put_layer(p, layer, point, image,
-                                  p->of_layers + ((at * p->layers + layer) * POINTS + point) * of_point));
-        put_columns(p, p->stack_sums, image, p->of_stack + at * p->columns * M);
-        put_columns(p, p->input_sums, image, p->of_input + at * p->columns * M);
-        put_columns(p, p->output_sums, image, p->of_output + at * p->columns * M);
+                put_layer(p, layer, point, image,
+                          p->of_layers + ((at * p->layers + layer) * POINTS + point) * of_point);
+        put_columns(p, p->stack_sums, NULL, image, p->of_stack + at * p->columns * M);
+        put_columns(p, p->input_sums, NULL, image, p->of_input + at * p->columns * M);
+        put_columns(p, p->output_sums, NULL, image, p->of_output + at * p->columns * M);
     }
-    return DIT_OK;
 }
 
 /* A tensor of the sampler, an entry for each image. */
@@ -301,7 +298,7 @@ static dit_status end_step(dit_sampler *sampler, int step, void *context)
     DIT_TRY(take_whole(p, &p->prediction, sampler->noise_pred, elements, p->of_prediction));
     DIT_TRY(take_whole(p, &p->latents, sampler->latents, elements, p->of_latents));
     DIT_TRY(take_output(p, sampler));
-    if (step > 0) DIT_TRY(put_step(p));
+    if (step > 0) put_step(p);
     memset(p->sums, 0, (size_t)(p->layers * POINTS * PARTS * p->batch) * sizeof *p->sums);
     memset(p->stack_sums, 0, (size_t)p->batch * sizeof *p->stack_sums);
     memset(p->input_sums, 0, (size_t)p->batch * sizeof *p->input_sums);

@@ -3,6 +3,7 @@
 #include "base/method.h"
 #include "reports/draw/palette.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const report_figure_kind *const kinds[] = {
@@ -66,6 +67,14 @@ void report_measure_point(const report_case *kase, report_metric metric, report_
 {
     report_measure_bar(kase, metric, out);
     if (!(out->low > 0)) out->n = 0;
+}
+
+void report_measure_probe(const report_case *kase, report_bar *out)
+{
+    if (kase->probe.path)
+        report_measure_bar(kase, REPORT_CHANGE_K, out);
+    else
+        snprintf(out->reason, sizeof out->reason, "the case left no probe: set measure.probe");
 }
 
 void report_figure_files_release(report_figure_files *files)

@@ -97,6 +97,8 @@ REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
  * value that is not above zero, because lines may stand on a logarithmic axis. */
 void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out);
 void report_measure_point(const report_case *kase, report_metric metric, report_bar *out);
+/* For kinds that draw probes: how much K changes, or why there is no probe. */
+void report_measure_probe(const report_case *kase, report_bar *out);
 
 /* Return all kinds, NULL-terminated, and the kind of a name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);

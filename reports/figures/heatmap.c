@@ -1,16 +1,6 @@
 /* Heatmap: how much keys, values and outputs of attention change, by layer and step, from a probe. */
 #include "reports/figures/figure.h"
 
-#include <stdio.h>
-
-static void measure_heatmap(const report_case *kase, report_bar *out)
-{
-    if (kase->probe.path)
-        report_measure_bar(kase, REPORT_CHANGE_K, out);
-    else
-        snprintf(out->reason, sizeof out->reason, "the case left no probe: set measure.probe");
-}
-
 const report_figure_kind report_figure_heatmap = {
     .kind = "heatmap",
     .defaults = {.id = "heatmap",
@@ -26,5 +16,5 @@ const report_figure_kind report_figure_heatmap = {
                "branches. "
                "One logarithmic scale for all panels. Time runs to the right. The CSV has the medians of K.",
     .on_request = true,
-    .measure = measure_heatmap,
+    .measure = report_measure_probe,
 };

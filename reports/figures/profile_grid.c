@@ -2,16 +2,6 @@
  * "Unveiling Redundancy in Diffusion Transformers" (arXiv:2411.13588) draws it. */
 #include "reports/figures/figure.h"
 
-#include <stdio.h>
-
-static void measure_profile(const report_case *kase, report_bar *out)
-{
-    if (kase->probe.path)
-        report_measure_bar(kase, REPORT_CHANGE_K, out);
-    else
-        snprintf(out->reason, sizeof out->reason, "the case left no probe: set measure.probe");
-}
-
 const report_figure_kind report_figure_profile_grid = {
     .kind = "profile_grid",
     .defaults = {.id = "profile_grid",
@@ -28,5 +18,5 @@ const report_figure_kind report_figure_profile_grid = {
         "80 % of them. Grey is K of the architecture with random weights, a control. The CSV has the medians of K, "
         "relative to its size.",
     .on_request = true,
-    .measure = measure_profile,
+    .measure = report_measure_probe,
 };

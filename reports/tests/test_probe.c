@@ -10,20 +10,20 @@
 enum { PROMPTS = 3, STEPS = 5, LAYERS = 2, CHANGES = STEPS - 1, ROWS = 3, COLUMNS = 3, POINTS = 4, MEASURES = 5 };
 enum { NUMBERS = PROMPTS * CHANGES * LAYERS * POINTS * ROWS * COLUMNS * MEASURES };
 
-static char path[64];
+static char folder[TEST_FOLDER], path[TEST_FOLDER + 32];
 
-static int make_path(void **state)
+static int make_folder(void **state)
 {
     (void)state;
-    snprintf(path, sizeof path, "/tmp/ditbench-probe-XXXXXX");
-    int file = mkstemp(path);
-    return file < 0 ? 1 : close(file);
+    if (test_folder_make(folder) != 0) return 1;
+    snprintf(path, sizeof path, "%s/probe.safetensors", folder);
+    return 0;
 }
 
-static int remove_path(void **state)
+static int remove_folder(void **state)
 {
     (void)state;
-    return unlink(path);
+    return test_folder_remove(folder);
 }
 
 /* The number at each place is that of the place, and 1 more. */
@@ -175,5 +175,5 @@ int main(void)
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(a_case_is_like_itself),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
