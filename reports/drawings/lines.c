@@ -209,6 +209,7 @@ static lines_panel open_panel(report_composition *c, int first, int width, int h
     }
     if (c->kind == &report_figure_scaling) p.x_least = 1, p.x_most = fmax(p.x_most, 1);
     if (c->kind == &report_figure_scaling && ideal_of(&p) > 0) p.y_least = fmin(p.y_least, ideal_of(&p) / p.x_most);
+    if (c->kind == &report_figure_product) p.y_most = fmax(p.y_most, 1), p.y_least = fmin(p.y_least, 1);
     p.scale = report_scale_for(c->kind->unit, p.y_most);
     choose_ranges(&p);
     return p;
@@ -465,6 +466,10 @@ static void put_plots(lines_panel *p)
                           write_ideal(p));
         count++;
     }
+    if (p->c->kind == &report_figure_product) {
+        dit_buffer_printf(script, "plot %.6g with lines dt 2 lw 1.2 lc rgb '#888888'", p->scale.factor);
+        count++;
+    }
     for (int look = 0; look < COMPOSE_LOOK_COUNT; look++) {
         for (int i = 0; i < p->c->grid->series_count; i++) put_look(p, i, (compose_look)look, &count);
     }
@@ -479,7 +484,7 @@ static void fill_legend(report_composition *c, report_canvas *canvas)
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         lines_panel p = open_panel(c, i, LINES_INNER, LINES_PLOT_HEIGHT);
         ideal = ideal || (c->kind == &report_figure_scaling && ideal_of(&p) > 0) ||
-                (c->kind == &report_figure_speedup && is_over_ranks(c));
+                (c->kind == &report_figure_speedup && is_over_ranks(c)) || c->kind == &report_figure_product;
         for (int k = i; k < p.end; k++) errors = errors || shows_error(&p, &c->grid->cells[k]);
     }
     for (int i = 0; i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_LINE);

@@ -81,6 +81,7 @@ typedef struct report_figure_kind {
     X(schedule) \
     X(latency) \
     X(speedup) \
+    X(product) \
     X(throughput) \
     X(phases) \
     X(pareto) \

@@ -625,6 +625,40 @@ static void compare_with_baseline(const report_table *table, report_case *kase)
     kase->metric[REPORT_EFFICIENCY] = ratio_of(&base->metric[REPORT_LATENCY], latency, (double)kase->world_size);
 }
 
+static bool has_same_tags(const report_case *one, const report_case *other, const char *const *names)
+{
+    for (char x[128], y[128]; *names; names++) {
+        bool has_x = report_case_tag(one, *names, x, sizeof x), has_y = report_case_tag(other, *names, y, sizeof y);
+        if (has_x != has_y || (has_x && strcmp(x, y) != 0)) return false;
+    }
+    return true;
+}
+
+/* The case with this cache on one rank, or the case of these ranks without a cache. */
+static const report_case *find_half(const report_table *table, const report_case *kase, bool cache)
+{
+    static const char *const cached[] = {"cache", "engine", NULL}, *const ranks[] = {"method", "mesh", "warmup_steps",
+                                                                                     "engine", NULL};
+    for (int i = 0; i < table->case_count; i++) {
+        const report_case *half = &table->cases[i];
+        if (half->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(half)) continue;
+        if (half->world_size != (cache ? 1 : kase->world_size) || has_cache(half) != cache) continue;
+        if (has_same_tags(half, kase, cache ? cached : ranks) && report_case_same_work(half, kase)) return half;
+    }
+    return NULL;
+}
+
+/* What a cache and ranks gain together, over what each gains alone, multiplied. */
+static void compare_with_product(const report_table *table, report_case *kase)
+{
+    if (!has_cache(kase) || kase->world_size < 2 || kase->metric[REPORT_SPEEDUP].n == 0) return;
+    const report_case *cache = find_half(table, kase, true), *ranks = find_half(table, kase, false);
+    if (!cache || !ranks || cache->metric[REPORT_SPEEDUP].n == 0 || ranks->metric[REPORT_SPEEDUP].n == 0) return;
+    /* The latency of one rank without a cache stands over and under; ratios are taken so that it enters once. */
+    dit_summary gain = ratio_of(&ranks->metric[REPORT_LATENCY], &kase->metric[REPORT_LATENCY], 1);
+    kase->metric[REPORT_SPEEDUP_PRODUCT] = ratio_of(&gain, &cache->metric[REPORT_SPEEDUP], 1);
+}
+
 /* What the session line says of the case's software. Sessions of old say nothing, and nothing is claimed of them. */
 static bool is_projection(const report_table *table, const report_case *kase)
 {
@@ -644,6 +678,7 @@ static dit_status close_table(report_table *table)
     }
     if (table->case_count) qsort(table->cases, (size_t)table->case_count, sizeof *table->cases, compare_cases);
     for (int i = 0; i < table->case_count; i++) compare_with_baseline(table, &table->cases[i]);
+    for (int i = 0; i < table->case_count; i++) compare_with_product(table, &table->cases[i]);
     DIT_TRY(report_agreement_close(table));
     free(table->buckets); /* indices changed with the order */
     table->buckets = NULL;

@@ -32,7 +32,8 @@ bool report_metric_from_name(const char *name, report_metric *out)
 
 bool report_metric_is_of_one_case(report_metric metric)
 {
-    return !metrics[metric].comparison && metric != REPORT_SPEEDUP && metric != REPORT_EFFICIENCY;
+    return !metrics[metric].comparison && metric != REPORT_SPEEDUP && metric != REPORT_EFFICIENCY &&
+           metric != REPORT_SPEEDUP_PRODUCT;
 }
 
 const char *report_better_name(report_better better)

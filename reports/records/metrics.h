@@ -141,6 +141,8 @@
       "median latency of one rank over that of the case") \
     X(EFFICIENCY, "efficiency", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
       "speedup over ranks") \
+    X(SPEEDUP_PRODUCT, "speedup_product", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
+      "speedup of a cache and ranks together over the product of the speedups of each alone") \
     X(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, LOOSELY, false, "operator_check/rel_l2", 1, \
       "distance of a layer to the plain operator") \
     X(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, EXACTLY, false, "balance/attention_flops", 1, \

@@ -273,6 +273,27 @@ static void speedups_are_over_the_run_without_a_cache(void **state)
     report_table_release(&table);
 }
 
+/* Both together gain 1000/300; alone they gain 2 and 1000/550. Without either half there is no product. */
+static void a_product_compares_both_with_each_alone(void **state)
+{
+    static const timed_case rows[] = {{"fbcache(0.1)", 1, 500},
+                                      {"none", 1, 1000},
+                                      {"fbcache(0.1)", 2, 300},
+                                      {"none", 2, 550},
+                                      {"interval(2)", 2, 200}};
+    report_table table;
+    (void)state;
+    make_timed("cache", rows, sizeof rows / sizeof *rows, &table);
+    assert_near(fixture_case(&table, "c2")->metric[REPORT_SPEEDUP_PRODUCT].median, 1000.0 / 300 / (2 * 1000.0 / 550),
+                1e-9);
+    for (int i = 0; i < 5; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "c%d", i);
+        if (i != 2) assert_int_equal(fixture_case(&table, name)->metric[REPORT_SPEEDUP_PRODUCT].n, 0);
+    }
+    report_table_release(&table);
+}
+
 /* Cases whose times are exact: 1, 2 and 3 s, one that ran out of memory and, in the second table, one that failed. */
 static void make_outcomes(bool failed, report_table *table)
 {
@@ -360,6 +381,7 @@ int main(void)
         cmocka_unit_test(hostile_expressions_end_in_a_verdict),
         cmocka_unit_test(oracles_are_in_the_table_and_nowhere_else),
         cmocka_unit_test(speedups_are_over_the_run_without_a_cache),
+        cmocka_unit_test(a_product_compares_both_with_each_alone),
         cmocka_unit_test(a_case_out_of_memory_is_no_example_and_not_the_best),
         cmocka_unit_test(what_failed_is_named),
     };
