@@ -134,12 +134,30 @@ static dit_status read_text(const case_view *v, dit_facts *out, int64_t *text_di
     return dit_json_optional_int(v->doc, v->text, v->text_at, "pooled_dim", 1, 65536, pooled_dim);
 }
 
+dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_facts *facts)
+{
+    if (true_cfg_scale <= 1) {
+        if (guidance_scale <= 1) facts->guidance_branches = 1;
+        return DIT_OK;
+    }
+    if (facts->guidance_branches == 2)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CFG, "true_cfg_scale: the model computes both branches of guidance already"),
+            "its scale is guidance_scale; true_cfg_scale is for models that take none, or take it as "
+            "an input");
+    facts->guidance_branches = 2;
+    return DIT_OK;
+}
+
+/* A document that describes its model says how many branches it has, whatever the scale. */
 static dit_status read_guidance(const case_view *v, dit_facts *out)
 {
     const char *guidance = NULL;
+    double scale = 1;
     DIT_TRY(dit_json_optional_string(v->doc, v->model, v->model_at, "guidance", &guidance));
     if (guidance) out->guidance_branches = strcmp(guidance, "cfg") == 0 ? 2 : 1;
-    return DIT_OK;
+    DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "true_cfg_scale", 0, 1000, &scale));
+    return scale > 1 ? dit_facts_guide(1, scale, out) : DIT_OK;
 }
 
 /* Weights of one full copy: the blocks, and the embeddings around them. */

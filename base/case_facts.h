@@ -13,6 +13,10 @@ extern "C" {
  * Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED for a class without a row, DIT_ERR_SHAPE when the model file contradicts
  * its architecture, DIT_ERR_CONSTRAINT_RESOLUTION. */
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
+/* Settles how many guidance branches a pipeline computes: one where guidance_scale is at most 1, and two of a model that
+ * has one where true_cfg_scale (diffusers' name; 0 or 1: none) is above 1. Errors: DIT_ERR_CONSTRAINT_CFG for a model that
+ * has two branches already. */
+dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -86,6 +86,15 @@ cooled() { # the line begins at the step that is named, and a run that has come 
     train shapes_pixart cooled "${tiny[@]}" --cooldown 1:1 && said "stopped at step 2 of 2" && exits 1 train shapes_pixart halves --cooldown 1:1
 }
 ok "a cooldown ends a training early" cooled
+restarted() { # the second line begins where the first ended; without a first there is none
+    train shapes_pixart cooled --restart 5e-4:2 --look 1 --validation 2 --pictures 2 --sample-steps 2 && said "stopped at step 4 of 4" &&
+        "$python" - "$work/cooled/log.jsonl" <<'PYTHON' && exits 1 train shapes_pixart other "${tiny[@]}" --restart 5e-4:2 && said "has none"
+import json, sys
+rates = {line["step"]: line["rate"] for line in map(json.loads, open(sys.argv[1]))}
+assert abs(rates[3] - 5e-4) < 1e-9 and abs(rates[4] - (5e-4 + 2e-5) / 2) < 1e-9, rates
+PYTHON
+}
+ok "a restart goes on after a cooldown" restarted
 flow_times() { # a training samples at the times of FluxPipeline, as the engine does, and not at the scheduler's own
     "$python" - <<'PYTHON'
 import sys

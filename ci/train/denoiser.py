@@ -206,7 +206,7 @@ class Training:
         self.args, self.name, self.model, self.clip = args, name, model, clip
         self.objective = OBJECTIVES[args.objective]()
         facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "warm_up", "seed",
-                                                  "products", "compile", "cooldown")}
+                                                  "products", "compile", "cooldown", "restart")}
         self.step_model = torch.compile(model) if args.compile else model
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 
@@ -376,6 +376,8 @@ def card(training, log):
     args, last = training.args, lines[-1]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "diffusers", "numpy"))
     cooled = ", falling along a line from step {} for {} steps".format(*args.cooldown) if args.cooldown else ""
+    if args.restart:
+        cooled += ", then {} falling along a line for {} steps".format(*args.restart)
     shares = "\n".join(f"| {name} | {share:.3f} |" for name, share in (read[-1]["pictures"] if read else {}).items())
     return f"""# {training.name}
 

@@ -78,17 +78,15 @@ def make_loop(folder, model, script, scheduler, solver, slots, steps, guidance):
     lay = script.pack if flow else (lambda x: x.transpose(1, 2)) if clip else (lambda x: x)
     (denoiser.Flow if flow else denoiser.Noise).begin(scheduler, steps)
     latents, output = noise_of(script, 1), {}
-    text = {"prompt_embeds": model.text(slots)}
+    nothing = torch.full_like(slots, shapes.NULL)
+    text = {"prompt_embeds": model.text(slots), "negative_prompt_embeds": model.text(nothing)}
     if flow:
-        text["pooled_prompt_embeds"] = model.text.pooled(slots)
-    else:
-        text["negative_prompt_embeds"] = model.text(torch.full_like(slots, shapes.NULL))
+        text |= {"pooled_prompt_embeds": model.text.pooled(slots), "negative_pooled_prompt_embeds": model.text.pooled(nothing)}
     inputs = {"latents": lay(latents)} | text
-    both = slots if flow else torch.cat([torch.full_like(slots, shapes.NULL), slots])
+    both = torch.cat([nothing, slots])
     for i, time in enumerate(scheduler.timesteps):
         said = model(torch.cat([latents] * len(both)), time.repeat(len(both)), both)
-        if not flow:
-            said = said[:1] + guidance * (said[1:] - said[:1])
+        said = said[:1] + guidance * (said[1:] - said[:1])
         latents = scheduler.step(said, time, latents, return_dict=False)[0]
         output[f"noise_pred_{i}"] = lay(said)
         output["latents_final" if i + 1 == steps else f"latents_{i + 1}"] = lay(latents)
@@ -97,7 +95,8 @@ def make_loop(folder, model, script, scheduler, solver, slots, steps, guidance):
     out.mkdir(exist_ok=True)
     name = type(model.transformer).__name__
     run_of = {"pipeline": PIPELINES[name], "transformer": folder.name, "scheduler": solver, "num_inference_steps": steps,
-              "guidance_scale": guidance, "height": shapes.EDGE, "width": shapes.EDGE}
+              "true_cfg_scale" if flow else "guidance_scale": guidance, "batch_order": "[negative, positive]",
+              "height": shapes.EDGE, "width": shapes.EDGE}
     if clip:
         run_of |= {"video_length": shapes.FRAMES, "output": "latents only"}
     else:
@@ -108,8 +107,6 @@ def make_loop(folder, model, script, scheduler, solver, slots, steps, guidance):
         image = torch.nn.functional.pixel_shuffle(latents / denoiser.SCALE + denoiser.SHIFT, 2)
         levels = ((image / 2 + 0.5).clamp(0, 1) * 255).round().to(torch.uint8)
         output |= {"image_raw": image, "image_u8": levels.permute(0, 2, 3, 1)}
-    if not flow:
-        run_of["batch_order"] = "[negative, positive]"
     save(out / "inputs.safetensors", inputs)
     save(out / "output.safetensors", output)
     (out / "e2e.json").write_text(json.dumps(run_of, indent=1) + "\n")

@@ -22,6 +22,18 @@ def cooldown(text):
     return [int(first), int(count)]
 
 
+def restart(text):
+    """Reads "5e-4:5000"."""
+    try:
+        rate, count = text.split(":")
+        rate, count = float(rate), int(count)
+    except ValueError:
+        rate = count = 0
+    if not (0 < rate < 1 and count > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not RATE:COUNT")
+    return [rate, count]
+
+
 def options(name, minutes, batch, rate, steps):
     """The options that all scripts have."""
     parser = argparse.ArgumentParser(description=f"Trains {name} on shapes, or goes on with it.")
@@ -34,6 +46,8 @@ def options(name, minutes, batch, rate, steps):
     parser.add_argument("--warm-up", type=int, default=200, help="steps until the highest rate; default %(default)d")
     parser.add_argument("--cooldown", type=cooldown, metavar="STEP:COUNT",
                         help="from this step the learning rate falls along a line, and training stops after so many steps")
+    parser.add_argument("--restart", type=restart, metavar="RATE:COUNT",
+                        help="after the cooldown begin at this rate anew, fall along a line, and stop after so many steps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     return parser
@@ -49,6 +63,8 @@ def start(parser):
         args = parser.parse_args()
     if args.minutes <= 0 or args.steps < 1 or args.batch < 1 or args.threads < 1:
         raise SystemExit("minutes, steps, batch and threads must be positive")
+    if args.restart and not args.cooldown:
+        raise SystemExit("--restart goes on after a cooldown; this run has none (--cooldown STEP:COUNT)")
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -56,12 +72,17 @@ def start(parser):
 
 
 def last_step(args):
-    return sum(args.cooldown) if args.cooldown else args.steps
+    if not args.cooldown:
+        return args.steps
+    return sum(args.cooldown) + (args.restart[1] if args.restart else 0)
 
 
 def rate_of(step, args, end=2e-5):
-    """What rate_at says, up to the cooldown; from there a line down to `end`."""
+    """What rate_at says, up to the cooldown; from there a line down to `end`. A restart is another line down to `end`."""
     first, count = args.cooldown or (step, 1)
+    if args.restart and step >= first + count:
+        peak, steps = args.restart
+        return peak + (end - peak) * (step - first - count) / steps
     if step <= first:
         return rate_at(step, args.rate, args.steps, args.warm_up, end)
     begin = rate_at(first, args.rate, args.steps, args.warm_up, end)
@@ -120,6 +141,8 @@ class Run:
         different = {k: (kept["facts"][k], v) for k, v in self.facts.items() if kept["facts"].get(k, v) != v}
         if "cooldown" in different and not kept["facts"]["cooldown"] and kept["step"] <= self.args.cooldown[0]:
             del different["cooldown"]  # it begins later: up to here both trainings are one
+        if "restart" in different and not kept["facts"]["restart"] and kept["step"] <= sum(self.args.cooldown):
+            del different["restart"]
         if different:
             raise SystemExit(f"{self.path} is of another run: (there, now) {different}; name another folder")
         self.model.load_state_dict(kept["model"])

@@ -83,8 +83,8 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {
-        "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
-        "guidance_scale", "style",    "image_meta_size", "seed",       NULL};
+        "height_px",       "width_px", "num_frames",     "num_images", "num_inference_steps", "guidance_scale", "style",
+        "image_meta_size", "seed",     "true_cfg_scale", NULL};
     const cJSON *run;
     int64_t seed, steps;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
@@ -94,6 +94,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
     out->run.guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->run.guidance_scale));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
     out->steps = (int)steps;
     out->seed = (uint64_t)seed;
     return DIT_OK;
@@ -294,7 +295,8 @@ dit_status dit_case_check_caches(const dit_case *kase)
 
 double dit_case_guidance(const dit_case *kase)
 {
-    return kase->facts.guidance_branches == 2 ? kase->run.guidance_scale : 1;
+    if (kase->facts.guidance_branches < 2) return 1;
+    return kase->true_cfg_scale > 1 ? kase->true_cfg_scale : kase->run.guidance_scale;
 }
 
 int dit_case_stale_steps(const dit_case *kase)

@@ -43,6 +43,7 @@ typedef struct {
     int64_t vae_spatial; /* pixels of a latent along a side; 0: the document does not say  */
     int64_t num_images, num_frames;
     dit_condition_run run;
+    double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     int steps;
     uint64_t seed;
     int warmup_runs, iterations;

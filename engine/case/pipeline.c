@@ -1,5 +1,6 @@
 #include "engine/case/pipeline.h"
 
+#include "base/case_facts.h"
 #include "engine/files/shipped.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
@@ -70,7 +71,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     facts->num_images = kase->num_images;
     facts->steps = kase->steps;
     if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
-    if (kase->run.guidance_scale <= 1.0) facts->guidance_branches = 1;
+    DIT_TRY(dit_facts_guide(kase->run.guidance_scale, kase->true_cfg_scale, facts));
     if (facts->text_tokens < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
@@ -214,7 +215,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     p->sampler = (dit_sampler){.rt = &p->rt,
                                .model = p->model,
                                .partition = p->partition,
-                               .guidance_scale = (float)kase->run.guidance_scale,
+                               .guidance_scale = (float)dit_case_guidance(kase),
                                .seed = kase->seed,
                                .all_images = p->batches * kase->facts.num_images,
                                .emulates = emulates,

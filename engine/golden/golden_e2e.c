@@ -1,6 +1,7 @@
 /* Folders of sampling loops: e2e.json names the transformer's folder beside it, the scheduler and the call. inputs and
  * output hold the embeddings, and each step's prediction and latents. */
 #include "engine/golden/transformer.h"
+#include "base/case_facts.h"
 #include "engine/files/picture.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
@@ -19,6 +20,7 @@ typedef struct {
     const cJSON *scheduler;
     int64_t steps, frames;
     dit_condition_run run;
+    double true_cfg_scale;  /* > 1: two guidance branches, of an architecture that has one; FluxPipeline's name */
     const float *final;     /* [num_images, S, channels], tokens */
     double tolerance_image; /* of the decoded image              */
     dit_json vae_config;
@@ -73,6 +75,7 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "num_frames", 1, 1 << 20, &e->frames));
     e->run.guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "guidance_scale", -1000, 1000, &e->run.guidance_scale));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "true_cfg_scale", -1000, 1000, &e->true_cfg_scale));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "style", 0, 1e6, &e->run.style));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "image_meta_size", &sizes));
     for (int i = 0; i < 6 && sizes && i < cJSON_GetArraySize(sizes); i++)
@@ -117,13 +120,19 @@ static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
                                       g->tolerance);
 }
 
+/* Returns the scale that combines two forwards. */
+static double scale_of(const golden_e2e *e)
+{
+    return e->true_cfg_scale > 1 ? e->true_cfg_scale : e->run.guidance_scale;
+}
+
 static dit_status run_loop(golden_e2e *e)
 {
     golden_transformer *g = &e->g;
     dit_sampler sampler = {.rt = &g->rt,
                            .model = g->model,
                            .partition = g->partition,
-                           .guidance_scale = (float)e->run.guidance_scale,
+                           .guidance_scale = (float)scale_of(e),
                            .executor = dit_executor_for(&g->rt, NULL),
                            .on_step = compare_step,
                            .context = g};
@@ -253,7 +262,7 @@ static dit_status compare_picture(golden_e2e *e, const char *folder)
  * independent; each step adds its roundings to those of the latents that it began with. */
 static double roundings_of(const golden_e2e *e)
 {
-    double g = e->run.guidance_scale;
+    double g = scale_of(e);
     return 2 * (e->g.facts.guidance_branches == 2 ? sqrt((1 - g) * (1 - g) + g * g) : 1);
 }
 
@@ -273,7 +282,7 @@ static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_c
     if (g->ops->layout == DIT_LATENT_PACKED) /* the tokens do not tell the image's shape */
         DIT_TRY(dit_latent_resize(&g->facts.latent, e->run.height_px, e->run.width_px, e->frames));
     g->facts.steps = e->steps;
-    if (e->run.guidance_scale <= 1.0) g->facts.guidance_branches = 1; /* the pipelines skip guidance then */
+    DIT_TRY(dit_facts_guide(e->run.guidance_scale, e->true_cfg_scale, &g->facts));
     double times = roundings_of(e);
     g->tolerance = golden_tolerance(platform, TOLERANCE, times);
     e->tolerance_image = golden_tolerance(platform, TOLERANCE_IMAGE, times);

@@ -182,7 +182,7 @@ static dit_status read_kind(const condition_reader *r, dit_condition_kind kind, 
     if (apart && !found[0])
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the file has %s but no %s, and guidance needs both",
                                        kinds[kind].positive, kinds[kind].negative),
-                              "add the negative prompt's tensor, or set guidance_scale to 1");
+                              "add the negative prompt's tensor, or set guidance_scale (and true_cfg_scale) to 1");
     DIT_TRY(take(r->rt, kind, batch * local, &data));
     for (int64_t b = 0; b < batch; b++) {
         int64_t row = kinds[kind].shared ? 0 : batch_row(r->rt, r->part, b);

@@ -66,6 +66,7 @@ static void what_is_wrong_is_named(void **state)
         {"", "", ",\"parallel\":{\"joint_text\":\"both\"}", DIT_ERR_JSON_VALUE, "joint_text"},
         {"", ",\"steps\":3", "", DIT_ERR_JSON_UNKNOWN_KEY, "/run/steps"},
         {"", ",\"guidance_scale\":\"high\"", "", DIT_ERR_JSON_TYPE, "guidance_scale"},
+        {"", ",\"true_cfg_scale\":3", "", DIT_ERR_CONSTRAINT_CFG, "true_cfg_scale"},
         {",\"vae\":1", "", "", DIT_ERR_JSON_UNKNOWN_KEY, "/model/vae"},
         {"", "", ",\"measure\":{\"iterations\":0}", DIT_ERR_JSON_VALUE, "/measure/iterations"},
         {"", "", ",\"measure\":{\"iterations\":1e9}", DIT_ERR_JSON_VALUE, "/measure/iterations"},

@@ -195,10 +195,10 @@ static bool same_place(const report_cell *a, const report_cell *b)
 /* Adds to the panels the tag that tells apart two cells on one place; false when none does. */
 static bool tell_panels_apart(const report_grid *grid, grid_keys *keys)
 {
-    static const char *const tags[] = {"program",  "model",      "resolution",     "num_frames",  "num_layers",
-                                       "steps",    "num_images", "guidance_scale", "text_tokens", "tiling",
-                                       "platform", "seed",       "tokens",         "batch",       "causal",
-                                       "layout",   "packed",     "profile",        "element",     NULL};
+    static const char *const tags[] = {
+        "program",        "model",       "resolution", "num_frames", "num_layers", "steps",          "num_images",
+        "guidance_scale", "text_tokens", "tiling",     "platform",   "seed",       "tokens",         "batch",
+        "causal",         "layout",      "packed",     "profile",    "element",    "true_cfg_scale", NULL};
     for (int i = 1; i < grid->count; i++) {
         const report_cell *a = &grid->cells[i - 1], *b = &grid->cells[i];
         const char *tag = same_place(a, b) ? telling_tag(a->kase, b->kase, tags) : NULL;

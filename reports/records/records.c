@@ -132,7 +132,7 @@ bool report_case_same_work(const report_case *one, const report_case *other)
     static const char *const same[] = {"program",    "model",  "resolution", "height_px",        "width_px",
                                        "num_frames", "steps",  "seed",       "num_images",       "guidance_scale",
                                        "num_layers", "tiling", "platform",   "threads_per_rank", "tokens",
-                                       "batch",      "causal", "profile",    "element"};
+                                       "batch",      "causal", "profile",    "element",          "true_cfg_scale"};
     char x[128], y[128];
     if (strcmp(one->evidence, other->evidence) != 0) return false;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {

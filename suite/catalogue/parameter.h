@@ -53,6 +53,7 @@ enum {
     X(NUM_IMAGES,          "num_images",            SAME,  INTEGER,      1, 4096,             DENOISE_DECODE,  OPTIONAL, ANY,       ADDED) \
     X(NUM_INFERENCE_STEPS, "num_inference_steps",   STEPS, INTEGER,      1, 100000,           DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(GUIDANCE_SCALE,      "guidance_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(TRUE_CFG_SCALE,      "true_cfg_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SEED,                "seed",                  SAME,  INTEGER,      0, 9007199254740991, RUN,             OPTIONAL, ANY,       ADDED) \
     X(TEXT_TOKENS,         "text_tokens",           SAME,  INTEGER,      1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SCHEDULER,           "scheduler",             NONE,  SCHEDULER,    0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \

@@ -97,6 +97,7 @@ static void fill_case(dit_json_writer *w, cJSON *entry, const suite_model *model
     dit_json_put_int(w, run, "num_frames", size->frames);
     dit_json_put_int(w, run, "seed", 0);
     dit_json_put_number(w, run, "guidance_scale", dit_json_number_or(model->default_run, "guidance_scale", 1));
+    dit_json_put_copy(w, run, "true_cfg_scale", dit_json_member(model->default_run, "true_cfg_scale"));
     dit_json_put_number(w, run, "num_inference_steps",
                         dit_json_number_or(model->default_run, "num_inference_steps", 1));
 }

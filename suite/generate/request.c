@@ -1,5 +1,6 @@
 #include "suite/generate/request.h"
 
+#include "base/architecture.h"
 #include "base/buffer.h"
 #include "base/cache.h"
 #include "base/json_writer.h"
@@ -485,6 +486,27 @@ static int64_t size_of(const request_builder *b, int64_t asked)
     return !asked && b->text_table[0] && !b->call.root ? RENDERED : asked;
 }
 
+/* The scale of guidance by a second forward: the option, the recorded call, the catalogue; 1 for none. */
+static double true_cfg_scale(const request_builder *b)
+{
+    double usual = dit_json_number_or(b->model.default_run, "true_cfg_scale", 1);
+    if (!isnan(b->r->true_cfg_scale)) return b->r->true_cfg_scale;
+    return dit_json_number_or(b->call.root, "true_cfg_scale", usual);
+}
+
+/* Says that a scale does nothing: the model computes one branch, and does not take the scale as an input. */
+static void note_lost_scale(request_builder *b)
+{
+    const dit_architecture *architecture = dit_architecture_find(dit_json_text_or(b->config, "_class_name", ""));
+    bool takes = cJSON_IsTrue(dit_json_member(b->config, "guidance_embeds"));
+    double scale = b->r->guidance_scale;
+    if (isnan(scale) || scale <= 1 || takes || !architecture || architecture->guidance_branches == 2) return;
+    dit_buffer_printf(&b->notes,
+                      "--guidance_scale %g has no effect: %s takes no scale. --true_cfg_scale %g guides it by a second "
+                      "forward a step\n",
+                      scale, b->name, scale);
+}
+
 static dit_status add_run(request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -503,6 +525,8 @@ static dit_status add_run(request_builder *b, cJSON *document)
     dit_json_put_int(&w, run, "num_images", images);
     dit_json_put_number(&w, run, "num_inference_steps", steps);
     dit_json_put_number(&w, run, "guidance_scale", scale);
+    if (true_cfg_scale(b) > 1) dit_json_put_number(&w, run, "true_cfg_scale", true_cfg_scale(b));
+    note_lost_scale(b);
     copy_call(&w, b, run, "style");
     copy_call(&w, b, run, "image_meta_size");
     dit_json_put_int(&w, run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));

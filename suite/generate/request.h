@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/parallel.h"
 
-/* All that may be asked for. Zero and NULL mean: not asked for (guidance_scale, flow_shift: NAN; seeds: -1). */
+/* All that may be asked for. Zero and NULL mean: not asked for (guidance_scale, true_cfg_scale, flow_shift: NAN; seeds: -1). */
 typedef struct {
     const char *source;
     const char *inputs;         /* safetensors file of embeddings and latents      */
@@ -21,7 +21,7 @@ typedef struct {
     const char *transformer, *vae, *scheduler; /* folder, folder, file or folder                  */
     const char *weights;                       /* of the transformer, for a model of the catalogue */
     int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
-    double guidance_scale, flow_shift;
+    double guidance_scale, true_cfg_scale, flow_shift;
     bool tiling, latents_only, numbered, pixels, trace, probe, fp8_linear, no_graphs;
     dit_parallel parallel;
     const char *cache;                         /* settings as JSON (docs/caches.md) */

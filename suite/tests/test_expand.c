@@ -234,6 +234,25 @@ static void guidance_distilled_models_have_no_cfg_parallel(void **state)
                     DIT_ERR_CONSTRAINT_CFG, "two guidance branches");
 }
 
+#define MINI_FLUX                                                                                                      \
+    "\"resolution\":\"256x256\",\"model\":{\"name\":\"flux.1-dev\",\"override\":{\"num_layers\":1,\"num_single_"       \
+    "layers\":1}}"
+
+static void true_guidance_gives_them_two_branches(void **state)
+{
+    (void)state;
+    suite_workload workload =
+        fixture_load("\"defaults\":{" MINI_FLUX ",\"true_cfg_scale\":4},\"axes\":{\"cfg_degree\":[1,2]}");
+    assert_int_equal(workload.case_count, 2);
+    assert_float_equal(fixture_number(workload.cases[1].tags, "true_cfg_scale"), 4, 0);
+    assert_float_equal(fixture_number(fixture_part(&workload.cases[1], "run"), "true_cfg_scale"), 4, 0);
+    assert_float_equal(fixture_number(fixture_part(&workload.cases[1], "run"), "guidance_scale"), 3.5, 0);
+    suite_workload_release(&workload);
+    fixture_dropped("\"defaults\":{" MINI_FLUX ",\"true_cfg_scale\":1,\"cfg_degree\":2}", DIT_ERR_CONSTRAINT_CFG,
+                    "two guidance branches");
+    fixture_dropped("\"defaults\":{" PIXART ",\"true_cfg_scale\":4}", DIT_ERR_CONSTRAINT_CFG, "both branches");
+}
+
 static void platforms_limit_ranks_and_memory(void **state)
 {
     (void)state;
@@ -344,6 +363,7 @@ int main(void)
         cmocka_unit_test(the_case_id_is_the_hash_of_the_document),
         cmocka_unit_test(illegal_cells_are_dropped_with_code_and_values),
         cmocka_unit_test(guidance_distilled_models_have_no_cfg_parallel),
+        cmocka_unit_test(true_guidance_gives_them_two_branches),
         cmocka_unit_test(platforms_limit_ranks_and_memory),
         cmocka_unit_test(auto_threads_share_the_devices),
         cmocka_unit_test(catalogue_entries_are_dropped_as_unsupported),

@@ -269,6 +269,31 @@ dry() {
 ok "--dry-run prints command and case, and makes nothing" dry
 
 ok "--prompt is refused: there is no text encoder" refuses 2 'no text encoder' "$golden/e2e_flux_dev" --prompt "a cat"
+lost_scale() { # a model that takes no scale says so, and what would guide it
+    "$ditbench" generate "$golden/e2e_flux_schnell" --guidance_scale 3 --dry-run >/dev/null 2>message && grep -q 'no effect.*--true_cfg_scale 3' message &&
+        "$ditbench" generate "$golden/e2e_flux_dev" --guidance_scale 3 --dry-run >/dev/null 2>message && ! grep -q 'no effect' message
+}
+ok "a scale without an effect is named" lost_scale
+true_guidance() { # a second forward of a FLUX: every mesh has the latents of one rank, and CFG ranks send a prediction a step
+    cat >true.json <<'JSON' && "$ditbench" run true.json --output true -q >/dev/null 2>&1 && "$ditbench" report true -q >/dev/null && [ "$(grep -c '"verdict": "holds"' true/report/claims.json)" = 3 ]
+{"schema": "ditbench.workload/1", "name": "true-guidance", "title": "True guidance", "description": "Of a model of one branch.",
+ "program": "denoise",
+ "defaults": {"resolution": "64x64", "num_inference_steps": 2, "platform": "local-cpu", "threads_per_rank": 1,
+              "model": {"name": "flux.1-dev", "as": "mini", "override": {"num_layers": 1, "num_single_layers": 1, "num_attention_heads": 2,
+                                                                        "joint_attention_dim": 64}}},
+ "axes": {"true_cfg_scale": [1, 4]},
+ "zip": [{"method": ["single", "cfg", "ulysses", "cfg+ulysses"], "world_size": [1, 2, 2, 4]}],
+ "repeat": {"processes": 1, "seed": 1},
+ "measure": {"warmup_runs": 0, "iterations": 1},
+ "expect": [{"id": "exact", "claim": "Meshes have the latents of one rank", "expr": "all('rel_l2 < 1e-5', where='world_size > 1')"},
+            {"id": "bytes", "claim": "CFG ranks send a prediction a step",
+             "expr": "all('communication_bytes == steps * image_tokens * 64 * 4', where='true_cfg_scale == 4', method='cfg')"},
+            {"id": "branches", "claim": "Only true guidance has two branches", "expr": "count(where='cfg_degree == 2') == 2"}]}
+JSON
+}
+ok "guidance by a second forward is exact on every mesh" true_guidance
+ok "guidance by a second forward needs a negative prompt" refuses 6 'no negative_prompt_embeds' "$golden/e2e_flux_schnell" --true_cfg_scale 3
+ok "and a model that computes one forward" refuses 2 'both branches of guidance already' "$golden/e2e_sd3" --true_cfg_scale 3
 ok "a flag near a known one is named" refuses 2 'did you mean --guidance_scale?' "$golden/e2e_flux_dev" --guidance_scal 2
 ok "missing negative embeddings are named" refuses 6 'no negative_prompt_embeds' \
     "$golden/e2e_sd3" --inputs "$golden/e2e_flux_dev/inputs.safetensors"

@@ -24,6 +24,7 @@ static const suite_tag before_degrees[] = {
     {"text_tokens", "tokens of one prompt"},
     {"num_images", "images made at once"},
     {"guidance_scale", "weight of classifier-free guidance"},
+    {"true_cfg_scale", "weight of guidance by a second forward, of a model that computes one; 1: none"},
     {"seed", "seed of the noise"},
     {"weights", "trained: those that are shipped for the model; seeded: random ones"},
     {"prompts", "captions whose pictures are made and judged, \"shapes:test:128\", or none"},

@@ -214,6 +214,13 @@ static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *documen
         dit_json_put_int(w, parent, "data_degree", cell->emulated.degree[DIT_AXIS_DATA]);
 }
 
+/* The scale of guidance that a model of one branch gets from a second forward; 1: it gets none. */
+static double true_cfg_scale(const suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_TRUE_CFG_SCALE];
+    return asked ? asked->valuedouble : dit_json_number_or(cell->model->default_run, "true_cfg_scale", 1);
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     put_model(w, cell, document);
@@ -223,6 +230,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     cJSON *run = suite_cell_put_run(w, cell, document);
     suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
     suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+    if (true_cfg_scale(cell) > 1) dit_json_put_number(w, run, "true_cfg_scale", true_cfg_scale(cell));
 }
 
 static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
@@ -246,6 +254,7 @@ static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     dit_json_put_int(w, tags, "image_tokens", cell->facts.image_tokens);
     dit_json_put_int(w, tags, "text_tokens", cell->facts.text_tokens);
     suite_member_number(w, tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+    dit_json_put_number(w, tags, "true_cfg_scale", true_cfg_scale(cell));
     dit_json_put_string(w, tags, "weights", suite_cell_is_trained(cell) ? "trained" : "seeded");
     dit_json_put_string(w, tags, "prompts", prompts ? prompts->valuestring : "none");
 }
