@@ -60,5 +60,5 @@ def call(model, latents, times, text, slots):
 
 if __name__ == "__main__":
     options = denoiser.options("shapes-flux", minutes=150, batch=64, rate=1e-3, steps=10000, objective="flow", sample_steps=28,
-                               guidance=1.0)
+                               guidance=3.0)
     denoiser.main(options, "shapes-flux", transformer, call)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Trains shapes-latte, a Latte of 8.7 million parameters that draws clips of moving shapes.
 Usage: shapes_latte.py FOLDER --from PIXART [--minutes N] ... ; again with the same FOLDER goes on; --export OUT writes the model.
-PIXART is the folder of a training of shapes-pixart: spatial blocks, embeddings, head and text begin as its average."""
+PIXART is workloads/weights/shapes-pixart or any exported shapes-pixart, or the folder of its training: spatial blocks,
+embeddings, head and text begin as its average."""
 
 from pathlib import Path
 
 import diffusers
 import torch
+from safetensors.torch import load_file
 
 import denoiser
 import run
@@ -32,6 +34,18 @@ def call(model, latents, times, text, slots):
     return out[:, :12].transpose(1, 2)
 
 
+def values_of(folder):
+    """The average that a training's folder holds, or an exported one, by names of the whole denoiser."""
+    exported = folder / "diffusion_pytorch_model.safetensors"
+    if exported.exists():
+        values = {f"transformer.{name}": x.float() for name, x in load_file(exported).items()}
+        return values | {f"text.{name}": x.float() for name, x in load_file(folder / "text.safetensors").items()}
+    if not (folder / run.CHECKPOINT).exists():
+        raise SystemExit(f"--from {folder}: there is no {exported.name} and no {run.CHECKPOINT}; name an exported model or the "
+                         "folder of a training")
+    return torch.load(folder / run.CHECKPOINT, weights_only=True)["average"]
+
+
 class Training(denoiser.Training):
     def data(self, split, first, count):
         if split != "train" or self.run.step >= STILL_STEPS or self.run.step % 2:
@@ -45,10 +59,7 @@ class Training(denoiser.Training):
         """Takes what PixArt has, too. Temporal blocks stay the identity, so that the first clips are eight such pictures."""
         if self.run.step or not self.args.begin_from:
             return
-        path = self.args.begin_from / run.CHECKPOINT
-        if not path.exists():
-            raise SystemExit(f"--from {self.args.begin_from}: there is no {run.CHECKPOINT}; name the folder of a training")
-        values = torch.load(path, weights_only=True)["average"]
+        values = values_of(self.args.begin_from)
         missing, unknown = self.model.load_state_dict(values, strict=False)
         if unknown or any("temporal" not in name for name in missing):
             raise SystemExit(f"--from {self.args.begin_from}: is no shapes-pixart: {unknown[:3]} {missing[:3]}")

@@ -1,8 +1,10 @@
-/* Folders of sampling loops: e2e.json names the transformer's folder beside it, the scheduler and the call. inputs and
- * output hold the embeddings, and each step's prediction and latents. */
+/* Folders of sampling loops: e2e.json names the transformer's folder beside it or shipped weights, the scheduler, the call
+ * and a cache with its decisions. inputs and output hold the embeddings, and each step's prediction and latents. */
 #include "engine/golden/transformer.h"
 #include "base/case_facts.h"
+#include "engine/cache/cache.h"
 #include "engine/files/picture.h"
+#include "engine/files/shipped.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
 
@@ -25,6 +27,9 @@ typedef struct {
     double tolerance_image; /* of the decoded image              */
     dit_json vae_config;
     dit_vae_facts vae_facts;
+    dit_cache cache;        /* policy NONE: none                                                       */
+    dit_cache_run *cached;  /* NULL: none; lies in g.rt                                                */
+    const cJSON *decisions; /* a digit for each step, or an object of them by kind of module; may be NULL */
 } golden_e2e;
 
 /* Gathers the latents of all ranks in sampler->full, where the host reads them. */
@@ -59,6 +64,15 @@ static dit_status check_name(const golden_e2e *e, const char *key, const char *n
                          name);
 }
 
+static dit_status read_cache(golden_e2e *e)
+{
+    const dit_json *doc = &e->e2e;
+    const cJSON *cache = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cache", &cache));
+    e->decisions = cJSON_GetObjectItemCaseSensitive(doc->root, "decisions");
+    return cache ? dit_cache_read(doc, cache, "/cache", (int)e->steps, &e->cache) : DIT_OK;
+}
+
 static dit_status read_call(golden_e2e *e, const char *folder)
 {
     char path[GOLDEN_PATH];
@@ -81,6 +95,7 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     for (int i = 0; i < 6 && sizes && i < cJSON_GetArraySize(sizes); i++)
         e->run.meta_size[i] = cJSON_GetArrayItem(sizes, i)->valuedouble;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &e->vae));
+    DIT_TRY(read_cache(e));
     DIT_TRY(check_name(e, "transformer", e->transformer));
     return e->vae ? check_name(e, "vae", e->vae) : DIT_OK;
 }
@@ -120,6 +135,50 @@ static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
                                       g->tolerance);
 }
 
+/* ---- what a cache decided ---------------------------------------------------------------------------------------- */
+
+/* Compares digits, 1 for a step that computed `kind`, or all blocks where it is DIT_MODULE_COUNT. */
+static dit_status compare_decisions(golden_e2e *e, const char *name, const cJSON *item, int kind)
+{
+    const dit_cache_log *log = dit_cache_log_of(e->cached);
+    const char *expected = cJSON_GetStringValue(item);
+    char ours[DIT_CACHE_MAX_STEPS + 1] = "", problem[256];
+    for (int step = 0; step < log->steps; step++) {
+        bool all = kind == DIT_MODULE_COUNT;
+        bool reused = all ? log->reasons[step] == DIT_CACHE_HIT : dit_module_in(log->reused[step], (dit_module)kind);
+        ours[step] = reused ? '0' : '1';
+    }
+    bool same = expected && strcmp(expected, ours) == 0;
+    snprintf(problem, sizeof problem, "the folder's run decided %.100s, this one %.100s",
+             expected ? expected : "nothing that is text", ours);
+    return golden_add(e->g.report, name, !same, 0, same ? NULL : problem);
+}
+
+static int kind_named(const char *name)
+{
+    int kind = 0;
+    while (kind < DIT_MODULE_COUNT && strcmp(name, dit_module_names()[kind]) != 0) kind++;
+    return kind;
+}
+
+static dit_status compare_cache(golden_e2e *e)
+{
+    const cJSON *item = NULL;
+    char name[96];
+    if (!e->cached || !e->decisions) return DIT_OK;
+    if (!cJSON_IsObject(e->decisions)) return compare_decisions(e, "decisions", e->decisions, DIT_MODULE_COUNT);
+    cJSON_ArrayForEach(item, e->decisions)
+    {
+        int kind = kind_named(item->string);
+        if (kind == DIT_MODULE_COUNT)
+            return dit_json_fail(&e->e2e, "/decisions", DIT_ERR_JSON_VALUE, "\"%s\" is no kind of module",
+                                 item->string);
+        snprintf(name, sizeof name, "decisions of %s", item->string);
+        DIT_TRY(compare_decisions(e, name, item, kind));
+    }
+    return DIT_OK;
+}
+
 /* Returns the scale that combines two forwards. */
 static double scale_of(const golden_e2e *e)
 {
@@ -129,16 +188,26 @@ static double scale_of(const golden_e2e *e)
 static dit_status run_loop(golden_e2e *e)
 {
     golden_transformer *g = &e->g;
+    if (e->cache.policy != DIT_CACHE_NONE) {
+        if (g->rt.ledger.dtype != DIT_DTYPE_FP32 && !dit_cache_is_known(&e->cache))
+            return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                            "cache %s: its tests were decided in fp32, and may come out otherwise in %s",
+                            dit_cache_name(e->cache.policy), dit_dtype_name(g->rt.ledger.dtype));
+        DIT_TRY(dit_cache_check(&e->cache, &g->rt.parallel, &g->facts));
+        DIT_TRY(dit_cache_create(g->model, &e->cache, (int)e->steps, &e->cached));
+    }
     dit_sampler sampler = {.rt = &g->rt,
                            .model = g->model,
                            .partition = g->partition,
                            .guidance_scale = (float)scale_of(e),
+                           .cache = e->cached,
                            .executor = dit_executor_for(&g->rt, NULL),
                            .on_step = compare_step,
                            .context = g};
     dit_scheduler_params scheduler = {
         .doc = &e->e2e, .config = e->scheduler, .pointer = "/scheduler", .steps = (int)e->steps};
     DIT_TRY(dit_sampler_init(&sampler, &scheduler));
+    if (e->cached) dit_cache_set_timesteps(e->cached, sampler.scheduler->timesteps);
     DIT_TRY(golden_transformer_latents(g, "latents", g->facts.num_images, g->facts.latent.channels, false,
                                        sampler.latents));
     DIT_TRY(dit_condition_read(&g->rt, &g->partition, g->model->needs, g->inputs, DIT_CONDITION_PIPELINE,
@@ -148,6 +217,7 @@ static dit_status run_loop(golden_e2e *e)
                            TOLERANCE_SIGMAS));
     DIT_TRY(dit_sampler_run(&sampler, &g->condition));
     DIT_TRY(dit_sampler_gather(&sampler));
+    DIT_TRY(compare_cache(e));
     return compare_final(e, &sampler);
 }
 
@@ -266,13 +336,26 @@ static double roundings_of(const golden_e2e *e)
     return 2 * (e->g.facts.guidance_branches == 2 ? sqrt((1 - g) * (1 - g) + g * g) : 1);
 }
 
+/* Finds the transformer's folder beside this one, or among the weights that ship. */
+static dit_status find_transformer(const golden_e2e *e, const char *folder, char out[GOLDEN_PATH])
+{
+    char shipped[DIT_SHIPPED_PATH];
+    snprintf(out, GOLDEN_PATH, "%.3000s/../%.1000s", folder, e->transformer);
+    if (golden_has_file(out, "config.json")) return DIT_OK;
+    if (dit_shipped_folder(e->transformer, shipped) == DIT_OK)
+        snprintf(out, GOLDEN_PATH, "%s", shipped);
+    else
+        dit_error_clear(); /* opening the folder beside this one says what is missing */
+    return DIT_OK;
+}
+
 static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_case_platform *platform)
 {
     golden_transformer *g = &e->g;
     char model_folder[GOLDEN_PATH];
     int64_t channels;
     DIT_TRY(read_call(e, folder));
-    snprintf(model_folder, sizeof model_folder, "%.3000s/../%.1000s", folder, e->transformer);
+    DIT_TRY(find_transformer(e, folder, model_folder));
     DIT_TRY(golden_transformer_open(g, model_folder, folder));
     DIT_TRY(read_vae(e, folder));
     DIT_TRY(golden_transformer_size(g, "latents", "prompt_embeds", &g->facts.num_images, &channels));

@@ -12,10 +12,13 @@ each_isa engine/tests/test_golden.sh "${ditbench%/*}/ditbench-engine"
 in_long() { [ "${DITBENCH_TEST_ALL:-0}" != 1 ] || "$@"; } # only in the long form (DITBENCH_TEST_ALL=1)
 
 # What has a sequence to divide, and what has not.
-sampled=() vaes=() single=()
+sampled=() vaes=() single=() cached=()
+export DITBENCH_WORKLOADS=${DITBENCH_WORKLOADS:-$PWD/workloads} # has the trained models that some loops name
 for folder in "$golden"/*/; do
     folder=${folder%/}
-    if [ -e "$folder/e2e.json" ] || grep -q 'Transformer\|HunyuanDiT2DModel' "$folder/config.json" 2>/dev/null; then
+    if grep -q '"cache"' "$folder/e2e.json" 2>/dev/null; then
+        cached+=("$folder")
+    elif [ -e "$folder/e2e.json" ] || grep -q 'Transformer\|HunyuanDiT2DModel' "$folder/config.json" 2>/dev/null; then
         sampled+=("$folder")
     elif grep -q '"Autoencoder\|"PixelShuffle' "$folder/config.json" 2>/dev/null; then
         vaes+=("$folder")
@@ -23,7 +26,15 @@ for folder in "$golden"/*/; do
         single+=("$folder")
     fi
 done
-one_branch=$(ls -d "$golden"/e2e_flux_* "$golden"/e2e_hunyuan_video 2>/dev/null | wc -l) # pipelines without guidance
+# How many folders are loops without guidance, which a CFG mesh skips.
+unguided() {
+    local folder count=0
+    for folder; do
+        grep -q '"FluxPipeline\|"HunyuanVideoPipeline' "$folder/e2e.json" 2>/dev/null || continue
+        grep -q true_cfg_scale "$folder/e2e.json" || count=$((count + 1))
+    done
+    echo "$count"
+}
 
 # Runs the folders with the options: exactly `skips` of them may be skipped, the rest must pass.
 check() { # what, skips, folders and options...
@@ -53,6 +64,7 @@ if [ "$short" = 1 ]; then
     check "schedulers and operators agree with diffusers" 0 "${single[@]}"
     mapfile -t folders < <(of_each_class)
     check "a model of each of ${#folders[@]} classes agrees with diffusers" 0 "${folders[@]}"
+    check "caches agree with diffusers' hooks" 0 "${cached[@]}"
     [ "${#folders[@]}" -ge 10 ]
     report $? "there are ten classes at least"
     tap_end
@@ -72,7 +84,7 @@ parallel 0
 parallel 0 --backend ref
 parallel 0 --ulysses_degree 2
 parallel 0 --ring_degree 2
-parallel "$one_branch" --cfg_degree 2
+parallel "$(unguided "${sampled[@]}")" --cfg_degree 2
 in_long parallel 0 --ulysses_degree 4
 in_long parallel 0 --ring_degree 4
 parallel 0 --ulysses_degree 2 --ring_degree 2
@@ -87,11 +99,33 @@ parallel $((forwards + 1)) --pipefusion_degree 2
 in_long parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ring_degree 2
-in_long parallel "$one_branch" --tensor_degree 2 --cfg_degree 2
+in_long parallel "$(unguided "${sampled[@]}")" --tensor_degree 2 --cfg_degree 2
 
-# A check that cannot fail is none: one changed weight must be seen, by name and with exit code 6.
+# Loops with a cache: latents and decisions of diffusers' own hooks. Meshes that reuse keys and values refuse a cache.
+agree() { # skips, options...
+    local skips=$1
+    shift
+    check "caches agree with diffusers' hooks: ${*:-one rank}" "$skips" "${cached[@]}" "$@"
+}
+[ "${#cached[@]}" -ge 19 ] && agree 0
+agree 0 --ulysses_degree 2
+agree 0 --ring_degree 2
+agree "$(unguided "${cached[@]}")" --cfg_degree 2
+agree 0 --ulysses_degree 2 --ring_degree 2
+in_long agree 0 --tensor_degree 2
+in_long agree 0 --backend ref
+agree "${#cached[@]}" --patch_degree 2
+
+# A check that cannot fail is none: a decision that the folder's run did not take is seen.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+cp -r "$golden/e2e_flux_dev_fbcache" "$golden/flux_dev" "$work/"
+sed -i 's/"decisions": "1000/"decisions": "1001/' "$work/e2e_flux_dev_fbcache/e2e.json"
+"$ditbench" golden "$work/e2e_flux_dev_fbcache" >"$work/out" 2>&1
+[ $? -eq 6 ] && grep -q 'decisions.*FAIL.*decided 1001.*this one 1000' "$work/out"
+report $? "a decision that differs is a mismatch, exit code 6"
+
+# Nor without this one: one changed weight must be seen, by name and with exit code 6.
 cp -r "$golden/flux_schnell" "$work/"
 size=$(stat -c %s "$work/flux_schnell/diffusion_pytorch_model.safetensors")
 printf '\x3f' | dd of="$work/flux_schnell/diffusion_pytorch_model.safetensors" bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
