@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 . engine/tests/device.sh
 
+export DITBENCH_WORKLOADS=${DITBENCH_WORKLOADS:-$PWD/workloads} # has the trained models that some loops name
 folders=$(for folder in engine/tests/golden/*/; do echo "${folder%/}"; done)
 # shellcheck disable=SC2086
 golden_on host fp32 $folders
