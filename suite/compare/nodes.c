@@ -292,7 +292,7 @@ void suite_nodes_warn(const char *journal)
     for (int i = 0; st == DIT_OK && i < nodes.count; i++) {
         if (!nodes.rows[i].is_slow) continue;
         describe(&nodes.rows[i], text, sizeof text);
-        dit_log_warning("suspect %s", text);
+        dit_log_warning("suspect %s; under Slurm `--without %s` goes on without it", text, nodes.rows[i].name);
     }
     if (st != DIT_OK) dit_error_clear();
     suite_nodes_release(&nodes);

@@ -112,12 +112,22 @@ static dit_status local_command(const suite_launch_plan *plan, suite_command *ou
                           "use --launcher mpirun");
 }
 
+/* Slurm takes one list: a second --exclude would replace the first. */
+static dit_status exclude(const suite_strings *nodes, suite_command *out)
+{
+    char list[SUITE_PATH];
+    if (!nodes || !nodes->count) return DIT_OK;
+    DIT_TRY(suite_launch_node_list(nodes, list));
+    return suite_command_word(out, "--exclude=%s", list);
+}
+
 static dit_status srun_command(const suite_launch_plan *plan, suite_command *out)
 {
     const char *const words[] = {"srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=none", NULL};
     DIT_TRY(suite_command_words(out, words));
     DIT_TRY(suite_command_word(out, "--ntasks=%d", plan->world_size));
     DIT_TRY(suite_command_word(out, "--cpus-per-task=%d", plan->threads_per_rank));
+    DIT_TRY(exclude(plan->without, out));
     return engine_words(plan, out);
 }
 
@@ -170,25 +180,57 @@ static dit_status adapter_command(const suite_launch_plan *plan, suite_command *
     return engine_words(plan, out);
 }
 
-const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, false,
+const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, false, false,
                                                adapter_command};
 
-/* name, help, runs, writes_script, command */
+/* name, help, runs, writes_script, chooses_nodes, command */
 const suite_launcher suite_launchers[] = {
-    {"mpirun", "Open MPI on this machine (default)", true, false, mpirun_command},
-    {"local", "the engine alone, without MPI's launcher; one rank", true, false, local_command},
-    {"print", "print the mpirun commands instead of running them", false, false, mpirun_command},
-    {"srun", "Slurm, inside an allocation; outside one it prints the commands", false, false, srun_command},
-    {"sbatch", "print a Slurm script that runs the session in its allocations", false, true, srun_command},
+    {"mpirun", "Open MPI on this machine (default)", true, false, false, mpirun_command},
+    {"local", "the engine alone, without MPI's launcher; one rank", true, false, false, local_command},
+    {"print", "print the mpirun commands instead of running them", false, false, false, mpirun_command},
+    {"srun", "Slurm, inside an allocation; outside one it prints the commands", false, false, true, srun_command},
+    {"sbatch", "print a Slurm script that runs the session in its allocations", false, true, true, srun_command},
     {"smpirun", "SimGrid; always starts the cases of simulated platforms, whatever launcher measured cases have", true,
-     false, smpirun_command},
-    {NULL, NULL, false, false, NULL},
+     false, false, smpirun_command},
+    {NULL, NULL, false, false, false, NULL},
 };
 
 /* Outside an allocation srun would wait for one. */
 bool suite_launcher_runs(const suite_launcher *launcher)
 {
     return launcher->runs || (strcmp(launcher->name, "srun") == 0 && getenv("SLURM_JOB_ID"));
+}
+
+dit_status suite_launch_node_list(const suite_strings *nodes, char out[SUITE_PATH])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < nodes->count; i++) {
+        int length = snprintf(out + used, SUITE_PATH - used, "%s%s", i ? "," : "", nodes->items[i]);
+        if (length < 0 || (size_t)length >= SUITE_PATH - used)
+            return DIT_FAIL(DIT_ERR_USAGE, "the names of %d nodes are too long together", nodes->count);
+        used += (size_t)length;
+    }
+    return DIT_OK;
+}
+
+/* Letters, digits, dots, dashes and underscores: what else Slurm reads as a list has another meaning for each. */
+static bool is_node_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return text[0] && text[0] != '-' && text[strspn(text, allowed)] == '\0';
+}
+
+dit_status suite_launcher_check_without(const suite_launcher *launcher, const suite_strings *nodes)
+{
+    for (int i = 0; i < nodes->count; i++)
+        if (!is_node_name(nodes->items[i]))
+            return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "'%s' is no name of a node", nodes->items[i]),
+                                  "--without takes one name, as `ditbench show` prints it, and may be repeated");
+    if (!nodes->count || launcher->chooses_nodes) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "launcher %s starts all ranks on this machine and can leave no node out", launcher->name),
+        "--without needs --launcher srun or sbatch");
 }
 
 dit_status suite_launcher_find(const char *name, const suite_launcher **out)

@@ -11,6 +11,7 @@
 #include "suite/launch/process.h"
 #include "suite/launch/wire.h"
 #include "suite/paths.h"
+#include "suite/text.h"
 
 /* The network model that the files of suite/platform/cluster_xml.h are written for. */
 #define SUITE_SMPI_MODEL "--cfg=network/model:CM02"
@@ -32,6 +33,7 @@ typedef struct {
     const char *interpreter;     /* of an adapter that is a script; NULL: `engine` is started by itself          */
     const cJSON *external;       /* document of a case whose `engine` is an adapter (adapter.h); NULL: it is ours */
     int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
+    const suite_strings *without; /* nodes that get no rank; only launchers that choose nodes; NULL: none  */
     const suite_wire *wire;      /* the first half of the ranks runs on its first host; NULL: all ranks run here */
 } suite_launch_plan;
 
@@ -40,6 +42,7 @@ typedef struct {
     const char *name, *help;
     bool runs;          /* false: the command is only printed */
     bool writes_script; /* of all commands one batch script is printed, and no session is begun */
+    bool chooses_nodes; /* it can leave nodes of the allocation out                             */
     dit_status (*command)(const suite_launch_plan *plan, suite_command *out); /* required */
 } suite_launcher;
 
@@ -49,6 +52,11 @@ extern const suite_launcher suite_launchers[];
 extern const suite_launcher suite_adapter_launcher;
 /* False where the commands of the launcher are only printed: always, or because there is no allocation of Slurm. */
 bool suite_launcher_runs(const suite_launcher *launcher);
+/* Writes "NODE,NODE,...". Errors: DIT_ERR_USAGE, where that is too long. */
+dit_status suite_launch_node_list(const suite_strings *nodes, char out[SUITE_PATH]);
+/* Says whether the launcher can keep ranks off these nodes. Errors: DIT_ERR_USAGE, where it starts them on this machine
+ * only, or where a name is none of a node. */
+dit_status suite_launcher_check_without(const suite_launcher *launcher, const suite_strings *nodes);
 /* Errors: DIT_ERR_NOT_FOUND with the nearest name. */
 dit_status suite_launcher_find(const char *name, const suite_launcher **out);
 

@@ -148,6 +148,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
         .single_copy = run->single_copy,
+        .without = &run->params->without,
         .wire = paths->wire.planned ? &paths->wire.wire : NULL,
     };
     plan_adapter(one, paths, out);
@@ -234,7 +235,7 @@ bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, sui
     const suite_device_need need = {
         .ranks = one->world_size, .shared = platform.share_devices, .memory_bytes = one->predicted_memory_bytes};
     suite_devices_refusal(&devices, backend, &need, reason);
-    if (!reason[0]) return false;
+    if (!reason[0]) return lacks_engine(one, outcome);
     suite_outcome_skip(outcome, reason, devices.hint);
     return true;
 }

@@ -14,6 +14,7 @@ typedef struct {
     const char *calibration;       /* laid over simulated machines; "none"; of a new session */
     const char *name, *note;       /* of the session, for people: kept in the journal       */
     suite_strings tags;            /* the same                                              */
+    suite_strings without;         /* nodes that get no rank                                */
     suite_strings settings;        /* laid over the workload (suite/workload/settings.h)             */
     double timeout_s;              /* instead of every case's own deadline                  */
     double max_time_s;             /* start no case after so long                           */

@@ -33,18 +33,23 @@ static allocation needed(const suite_schedule *schedule)
     return out;
 }
 
-static void print_head(const suite_run_state *run)
+static dit_status print_head(const suite_run_state *run)
 {
+    const suite_strings *without = &run->params->without;
     const allocation need = needed(&run->schedule);
+    char nodes[SUITE_PATH];
+    DIT_TRY(suite_launch_node_list(without, nodes));
     printf("#!/bin/bash\n#SBATCH --job-name=ditbench-%s\n#SBATCH --ntasks=%d\n#SBATCH --cpus-per-task=%d\n",
            run->summary->workload, need.tasks, need.cores);
     if (need.gpus) printf("#SBATCH --gpus-per-task=%d\n", need.gpus);
+    if (without->count) printf("#SBATCH --exclude=%s\n", nodes);
     printf(
         "#SBATCH --signal=B:TERM@60\n#SBATCH --open-mode=append\n"
         "# %d run%s of %d case%s; their deadlines add up to %lld min. An allocation may be shorter (sbatch --time):\n"
         "# submit the script again, and it runs what is left.\n",
         run->schedule.item_count, suite_plural(run->schedule.item_count), run->schedule.case_count,
         suite_plural(run->schedule.case_count), (long long)(need.deadlines_s + 59) / 60);
+    return DIT_OK;
 }
 
 static void print_cases(const suite_run_state *run)
@@ -60,6 +65,19 @@ static bool is_option(const char *word, const char *name, int *words)
     if (strncmp(word, name, length) != 0) return false;
     *words = word[length] == '=' ? 1 : 2;
     return word[length] == '\0' || word[length] == '=';
+}
+
+/* What every allocation is told again. */
+static dit_status resume_words(const suite_run_params *params, suite_command *out)
+{
+    const char *const again[] = {"resume", params->output, "--launcher", "srun", NULL};
+    DIT_TRY(suite_command_words(out, again));
+    for (int i = 0; i < params->without.count; i++) {
+        const char *const node[] = {"--without", params->without.items[i], NULL};
+        DIT_TRY(suite_command_words(out, node));
+    }
+    const char *const engine[] = {"--engine", params->engine, NULL};
+    return params->engine ? suite_command_words(out, engine) : DIT_OK;
 }
 
 /* The command line that was given, with the launcher that starts ranks in an allocation. */
@@ -80,12 +98,9 @@ static dit_status print_command(const suite_run_params *params, const char *befo
     suite_command command = {0};
     char self[SUITE_PATH];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    const char *const again[] = {"resume", params->output, "--launcher", "srun", NULL};
-    const char *const engine[] = {"--engine", params->engine, NULL};
     self[length > 0 ? length : 0] = '\0';
     dit_status st = suite_command_word(&command, "%s", self);
-    if (st == DIT_OK) st = resumes ? suite_command_words(&command, again) : given_words(params, &command);
-    if (st == DIT_OK && resumes && params->engine) st = suite_command_words(&command, engine);
+    if (st == DIT_OK) st = resumes ? resume_words(params, &command) : given_words(params, &command);
     printf("%s", before);
     if (st == DIT_OK) suite_command_print(&command, stdout);
     printf("\n");
@@ -102,7 +117,7 @@ dit_status suite_run_print_script(suite_run_state *run)
                               "every allocation goes on with the session in that folder");
     if (params->previews) return DIT_FAIL(DIT_ERR_USAGE, "launcher sbatch prints a script, not JSON");
     suite_run_fill_summary(run);
-    print_head(run);
+    DIT_TRY(print_head(run));
     print_cases(run);
     DIT_TRY(suite_command_word(&journal, "%s/journal.jsonl", params->output));
     printf("if [ -e ");

@@ -28,6 +28,7 @@ dit_status suite_run_init(suite_run_state *run, const suite_run_params *params, 
     *summary = (suite_run_summary){0};
     *run = (suite_run_state){.params = params, .signals = signals, .summary = summary, .session = &summary->session};
     DIT_TRY(suite_launcher_find(params->launcher ? params->launcher : "mpirun", &run->launcher));
+    DIT_TRY(suite_launcher_check_without(run->launcher, &params->without));
     run->cores = suite_launch_cores();
     suite_wire_sweep();
     return DIT_OK;

@@ -15,7 +15,8 @@ static const char purpose[] =
 
 static const char examples[] = "ditbench resume\n"
                                "ditbench resume results/local/20260131T120000Z-smoke-3fa9c1\n"
-                               "ditbench resume latest --retry-failed --timeout 10m";
+                               "ditbench resume latest --retry-failed --timeout 10m\n"
+                               "ditbench resume latest --launcher srun --without node-17";
 
 /* With --json: what a dry run would do. */
 static int answer_plan(const cJSON *previews)
@@ -62,6 +63,8 @@ int suite_verb_resume(int argc, char **argv)
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "starts measured cases: mpirun, local, srun; print only prints",
          &params.launcher, 0, 0},
+        {"without", 0, SUITE_OPTION_STRINGS, "NODE",
+         "give this node no ranks; needs launcher srun or sbatch; may be repeated", &params.without, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &params.engine, 0, 0},
         {0},
     };

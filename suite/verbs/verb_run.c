@@ -206,6 +206,8 @@ int suite_verb_run(int argc, char **argv)
          &call.params.calibration, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME",
          "starts measured cases: mpirun, local, srun; print, sbatch only print", &call.params.launcher, 0, 0},
+        {"without", 0, SUITE_OPTION_STRINGS, "NODE",
+         "give this node no ranks; needs launcher srun or sbatch; may be repeated", &call.params.without, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.params.engine, 0, 0},
         {0},
     };
