@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Says how often `ditbench ab` is wrong on this machine: an engine against itself, and against itself made slower.
-# Usage: ci/ab-noise.sh [--aa N] [--slow M] [--percent P] [--seconds S] [--busy-limit L] [--keep] [BUILD]      (20, 5, 5, 3600, 10; build)
+# Usage: ci/ab-noise.sh [--aa N] [--slow M] [--percent P] [--seconds S] [--busy-limit L] [--filter EXPR] [--keep] [BUILD]
+# Defaults: 20, 5, 5, 3600, 10, all four cases, build.
 #   --aa N        runs of the engine against itself; every "slower" and "faster" is false
 #   --slow M      runs in which the new side waits for P % of each iteration; every "faster" and "same" is false
 #   --seconds S   the time of all runs together: no run and no round of pairs begins later
 #   --busy-limit L  as of ditbench ab; 100: every pair counts, whatever runs beside it
+#   --filter EXPR  only cases whose tags satisfy EXPR, such as "resolution == '256x256'"
 #   --keep        leaves the sessions where they are, and says where
 # Needs `make tests` (the engine that can be made slower) and python3. The table goes to stdout as it grows, progress to
 # stderr, the sessions into a folder of its own.
 # Exit: 0 no verdict is false; 1 one is; 3 a run failed; 4 something is missing.
 set -u
 cd "$(dirname "$0")/.." || exit 4
-aa=20 slow=5 percent=5 seconds=3600 busy_limit=10 keep=0
+aa=20 slow=5 percent=5 seconds=3600 busy_limit=10 filter='' keep=0
 while [ $# -gt 0 ]; do
     case $1 in
     --aa | --slow | --percent | --seconds | --busy-limit)
@@ -20,8 +22,12 @@ while [ $# -gt 0 ]; do
         printf -v "${name//-/_}" %s "$2"
         shift 2
         ;;
+    --filter)
+        [ -n "${2:-}" ] || { echo "--filter needs an expression" >&2 && exit 2; }
+        filter=$2 && shift 2
+        ;;
     --keep) keep=1 && shift ;;
-    -*) echo "usage: ci/ab-noise.sh [--aa N] [--slow M] [--percent P] [--seconds S] [--busy-limit L] [--keep] [BUILD]" >&2 && exit 2 ;;
+    -*) echo "usage: ci/ab-noise.sh [--aa N] [--slow M] [--percent P] [--seconds S] [--busy-limit L] [--filter EXPR] [--keep] [BUILD]" >&2 && exit 2 ;;
     *) break ;;
     esac
 done
@@ -78,7 +84,7 @@ judge() {
     local left=$((seconds - (SECONDS - started))) code
     [ "$left" -gt 0 ] || return 0
     "$build/bin/ditbench" ab "$work/noise.json" --old "$work/as-it-is" --new "$3" --max-time "${left}s" -q --busy-limit "$busy_limit" \
-        --output "$work/$1-$2" --json >"$work/answer" 2>"$work/err"
+        ${filter:+--filter "$filter"} --output "$work/$1-$2" --json >"$work/answer" 2>"$work/err"
     code=$?
     case $code in 0 | 1 | 5) rows "$1" "$2" "$work/answer" | tee -a "$work/table" && done_runs=$((done_runs + 1)) ;;
     130 | 143) exit "$code" ;;
