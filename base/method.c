@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,4 +157,14 @@ int dit_method_least_ranks(const dit_method *method)
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         if (method->axes[axis]) ranks *= 2;
     return ranks;
+}
+
+/* In fp32 sums are added in other orders, over all steps of a run. In 16 bits partial results of rings, sums of tensor
+ * ranks and operators of other shapes are rounded by 2^-9, in every block of every step. Guidance takes (1 - g) of one
+ * forward and g of the other, whose roundings are independent. */
+double dit_method_tolerance(dit_dtype dtype, double guidance)
+{
+    static const double rounded = 1e-2;
+    if (dtype == DIT_DTYPE_FP32) return DIT_METHOD_EXACT_REL_L2;
+    return rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
 }

@@ -5,6 +5,7 @@
 #define DIT_BASE_METHOD_H
 
 #include "base/axis.h"
+#include "base/dtype.h"
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -56,6 +57,9 @@ bool dit_method_is_exact(const dit_method *method);
 /* How far an exact method may be from the one-rank result in fp32: the relative L2 distance that other orders of sums
  * make over all steps of a run. */
 #define DIT_METHOD_EXACT_REL_L2 1e-5
+/* Returns how far an exact method may be from the one-rank run of its case in the same dtype: only the order of sums,
+ * and the roundings in between, differ. guidance: the scale that combines two forwards, 1 where there is only one. */
+double dit_method_tolerance(dit_dtype dtype, double guidance);
 /* The fewest ranks above one that a method runs on; 1 for single. */
 int dit_method_least_ranks(const dit_method *method);
 

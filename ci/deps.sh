@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|peers|census]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|peers|xdit|census]...     (core when no set is named)
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
+# xdit makes one with xDiT, which engine xdit needs, in $DITBENCH_XDIT (beside it).
 # census makes others beside it, one for each row of SOFTWARE in ci/census.py, whose operators that script counts.
 # Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
 # command. A missing optional package also has its command printed, and does not stop anything else.
@@ -39,6 +40,7 @@ gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
 browser='chromium program:chromium'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
+xdit='torch==2.6.0 diffusers==0.35.2 xfuser==0.7.0 yunchang==0.6.4 transformers==4.51.3 peft==0.17.1 safetensors==0.5.3 numpy==2.2.4'
 census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4
 torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4
 torch==2.15.0 diffusers==0.42.1 transformers==5.23.0 safetensors==0.8.0 huggingface_hub==2.4.0 numpy==2.4.6'
@@ -54,9 +56,9 @@ for argument in "$@"; do
     format) needs+="$format"$'\n' ;;
     gemm) needs+="$gemm"$'\n' ;;
     browser) needs+="$browser"$'\n' ;;
-    peers | census) wanted+=" $argument" ;;
+    peers | xdit | census) wanted+=" $argument" ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, peers, census)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, peers, xdit, census)" >&2
         exit 2
         ;;
     esac
@@ -64,9 +66,13 @@ done
 [ "$sets" -gt 0 ] || needs=$core
 
 # ---- other engines, each in a Python environment of its own ------------------------------------------------------------
-folder_of() { # peers, or a version of diffusers
+folder_of() { # peers, xdit, or a version of diffusers
     local folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
-    [ "$1" = peers ] && echo "$folder" || echo "${folder%/*}/census-$1"
+    case $1 in
+    peers) echo "$folder" ;;
+    xdit) echo "${DITBENCH_XDIT:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/xdit}" ;;
+    *) echo "${folder%/*}/census-$1" ;;
+    esac
 }
 
 have_pinned() { # folder, requirements: the pinned versions, whatever else is there
@@ -100,10 +106,10 @@ make_environment() { # folder, requirements
 }
 
 for set in $wanted; do
-    if [ "$set" = peers ]; then
-        make_environment "$(folder_of peers)" "$peers"
-        continue
-    fi
+    case $set in
+    peers) make_environment "$(folder_of peers)" "$peers" && continue ;;
+    xdit) make_environment "$(folder_of xdit)" "$xdit" && continue ;;
+    esac
     while read -r pinned; do
         version=${pinned#*diffusers==}
         make_environment "$(folder_of "${version%% *}")" "$pinned"

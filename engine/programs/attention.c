@@ -120,7 +120,7 @@ static dit_status validate(layer_program *p, const dit_program_args *args, dit_v
     char hash[DIT_HASH_HEX], path[4096];
     dit_tensor_out tensor = {
         .name = "latents_final", .rank = 4, .shape = {layer->batch, layer->tokens, layer->heads, layer->head_dim}};
-    *out = (dit_validation){.tolerance = dit_reference_tolerance(p->kase.dtype, 1)};
+    *out = (dit_validation){.tolerance = dit_method_tolerance(p->kase.dtype, 1)};
     DIT_TRY(dit_layer_run_collect(&p->run, &p->whole));
     dit_hash(p->whole, (size_t)elements * sizeof *p->whole, hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);

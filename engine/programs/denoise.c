@@ -80,7 +80,7 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
 {
     int64_t elements;
     *out = (dit_validation){.tolerance =
-                                dit_reference_tolerance(d->pipeline.kase.dtype, dit_case_guidance(&d->pipeline.kase)),
+                                dit_method_tolerance(d->pipeline.kase.dtype, dit_case_guidance(&d->pipeline.kase)),
                             .approximate = dit_case_stale_steps(&d->pipeline.kase) > 0 || d->pipeline.sampler.cache};
     dit_latents_digest(&d->pipeline, out->digest, &elements);
     DIT_TRY(write_latents(d, args->out_folder));

@@ -341,7 +341,7 @@ static dit_status finish(generation *g)
 {
     dit_json_writer w = {0};
     dit_validation validation = {
-        .tolerance = dit_reference_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
+        .tolerance = dit_method_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
         .reason = "one run by hand has no one-rank reference"};
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {

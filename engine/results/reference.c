@@ -1,6 +1,5 @@
 #include "engine/results/reference.h"
 
-#include "base/method.h"
 #include "base/safetensors.h"
 
 #include <math.h>
@@ -36,16 +35,6 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
     free(reference);
     dit_safetensors_close(file);
     return st;
-}
-
-/* In fp32 sums are added in other orders, over all steps of a run. In 16 bits partial results of rings, sums of tensor
- * ranks and operators of other shapes are rounded by 2^-9, in every block of every step. Guidance takes (1 - g) of one
- * forward and g of the other, whose roundings are independent. */
-double dit_reference_tolerance(dit_dtype dtype, double guidance)
-{
-    static const double rounded = 1e-2;
-    if (dtype == DIT_DTYPE_FP32) return DIT_METHOD_EXACT_REL_L2;
-    return rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
 }
 
 dit_status dit_reference_distance(const char *path, const char *name, const float *values, int64_t elements,

@@ -2,7 +2,6 @@
 #ifndef DIT_ENGINE_REFERENCE_H
 #define DIT_ENGINE_REFERENCE_H
 
-#include "base/dtype.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -14,9 +13,6 @@ typedef struct {
 /* Gives the distances of `values` to tensor `name` of the file at `path`. Errors: as dit_reference_distance. */
 dit_status dit_reference_compare(const char *path, const char *name, const float *values, int64_t elements,
                                  dit_distance *out);
-/* Returns how far an exact method may be from the one-rank run of its case in the same dtype: only the order of sums,
- * and the roundings in between, differ. guidance: the scale that combines two forwards, 1 where there is only one. */
-double dit_reference_tolerance(dit_dtype dtype, double guidance);
 /* Gives the relative L2 distance of `values` to tensor `name` of the file at `path`.
  * Errors: DIT_ERR_SHAPE when the file has no such tensor of so many elements, DIT_ERR_IO, DIT_ERR_SAFETENSORS_*,
  * DIT_ERR_MEMORY. */

@@ -284,7 +284,7 @@ static dit_status judge_latents(cell *c)
     DIT_TRY(distance_to(c, reference_of(c), &c->exact));
     if (stale) DIT_TRY(distance_to(c, text_of(c->entry, "oracle_id"), &c->oracle));
     double judged = stale ? c->oracle : c->exact;
-    if (judged <= dit_reference_tolerance(c->pipeline.kase.dtype, dit_case_guidance(&c->pipeline.kase))) return DIT_OK;
+    if (judged <= dit_method_tolerance(c->pipeline.kase.dtype, dit_case_guidance(&c->pipeline.kase))) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MISMATCH, "relative L2 %.3g from %s", judged, stale ? "the oracle" : "one rank");
 }
 

@@ -9,7 +9,17 @@ static const suite_engine rows[] = {
      .adapter = "diffusers_engine.py",
      .variable = "DITBENCH_ENGINE_DIFFUSERS",
      .command = "ci/deps.sh peers",
+     .folder = "peers",
+     .where = "DITBENCH_PEERS",
      .most_ranks = 1},
+    {.name = "xdit",
+     .adapter = "xdit_engine.py",
+     .variable = "DITBENCH_ENGINE_XDIT",
+     .command = "ci/deps.sh xdit",
+     .folder = "xdit",
+     .where = "DITBENCH_XDIT",
+     .on_devices = true,
+     .most_ranks = 64},
 };
 enum { COUNT = sizeof rows / sizeof *rows };
 

@@ -13,9 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A whole other engine has the limit that exact methods of ours have. */
-static const double tolerance = DIT_METHOD_EXACT_REL_L2;
-
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 static bool find_named(const suite_engine *engine, const char *named, suite_adapter *out, char *reason)
@@ -27,12 +24,12 @@ static bool find_named(const suite_engine *engine, const char *named, suite_adap
     return found;
 }
 
-static dit_status find_python(char out[SUITE_PATH])
+static dit_status find_python(const suite_engine *engine, char out[SUITE_PATH])
 {
-    const char *given = getenv("DITBENCH_PEERS");
+    const char *given = getenv(engine->where);
     char folder[SUITE_PATH];
     if (given && given[0]) return suite_path(out, "%s/bin/python", given);
-    DIT_TRY(suite_cache_folder("peers", folder));
+    DIT_TRY(suite_cache_folder(engine->folder, folder));
     return suite_path(out, "%s/bin/python", folder);
 }
 
@@ -43,7 +40,7 @@ static dit_status find_shipped(const suite_engine *engine, suite_adapter *out)
     if (!folder) return dit_error_last()->status;
     DIT_TRY(suite_path(path, "%s/engines/%s", folder, engine->adapter));
     if (!realpath(path, out->program)) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s: %s", path, strerror(errno));
-    DIT_TRY(find_python(out->interpreter));
+    DIT_TRY(find_python(engine, out->interpreter));
     if (access(out->interpreter, X_OK) == 0) return DIT_OK;
     return DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no %s; run %s, which installs it", out->interpreter,
                     engine->command);
@@ -157,8 +154,18 @@ static double relative_l2(const latents *own, const latents *reference)
     return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
 }
 
+/* A whole other engine has the limit that exact methods of ours have in the case's dtype. */
+static double tolerance_of(const cJSON *document)
+{
+    const cJSON *run = dit_json_member(document, "run");
+    dit_dtype dtype = DIT_DTYPE_FP32;
+    dit_dtype_from_name(suite_case_platform(document, "element"), &dtype);
+    const double apart = dit_json_number_or(run, "true_cfg_scale", 1);
+    return dit_method_tolerance(dtype, apart > 1 ? apart : dit_json_number_or(run, "guidance_scale", 1));
+}
+
 /* Puts `validation` in place of what the adapter may have said. rel_l2: below 0 without a reference. */
-static void put_validation(const latents *own, double rel_l2, suite_outcome *out)
+static void put_validation(const latents *own, double rel_l2, double tolerance, suite_outcome *out)
 {
     char hash[DIT_HASH_HEX], digest[DIT_HASH_HEX + 8];
     dit_hash(own->values, (size_t)own->elements * sizeof *own->values, hash);
@@ -188,7 +195,7 @@ static dit_status compare_latents(const suite_adapter_run *run, latents *own, la
     if (run->reference && own->elements != reference->elements)
         return DIT_FAIL(DIT_ERR_SHAPE, "latents_final has %lld elements, the one-rank reference %lld",
                         (long long)own->elements, (long long)reference->elements);
-    put_validation(own, run->reference ? relative_l2(own, reference) : -1, out);
+    put_validation(own, run->reference ? relative_l2(own, reference) : -1, tolerance_of(run->document), out);
     return DIT_OK;
 }
 

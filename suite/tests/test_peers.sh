@@ -125,4 +125,20 @@ else
     }
     ok "diffusers gives our latents to 1e-5" real
 fi
+# xDiT on two processes, by gloo: its latents are those of our one rank.
+xdit=${DITBENCH_XDIT:-${XDG_CACHE_HOME:-$HOME/.cache}/ditbench/xdit}/bin/python
+if ! "$xdit" -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ("torch", "diffusers", "xfuser"))))' 2>/dev/null; then
+    skip "xDiT's Ulysses gives our latents to 1e-5" "$xdit cannot import xfuser: run ci/deps.sh xdit"
+else
+    sed 's/"engine": \["ditbench", "diffusers"\], "world_size": \[1\]/"engine": ["ditbench", "xdit"], "method": ["single", "ulysses"], "world_size": [1, 2]/
+         s/"method": "single", //; s/diffusers/xdit/g' "$work/peers.json" >"$work/xdit.json"
+    ulysses() {
+        rm -rf "$work/s"
+        exits 0 "$ditbench" run "$work/xdit.json" -q --output "$work/s" && exits 0 "$ditbench" verify "$work/s" &&
+            [ "$(grep '"engine":"xdit"' "$work/s/journal.jsonl" | grep -c '"pass":true')" -eq 2 ] &&
+            [ "$(grep '"engine":"xdit"' "$work/s/journal.jsonl" | grep -c '"communicator":"gloo"')" -eq 2 ] &&
+            journal "this adapter runs xDiT's FluxTransformer2DModel" && nothing_left
+    }
+    ok "xDiT's Ulysses gives our latents to 1e-5, on one rank and on two" ulysses
+fi
 finish

@@ -92,14 +92,16 @@ static void resolve_simulation(const suite_matrix *matrix, suite_cell *cell)
     cell->values[SUITE_PARAMETER_FP8_LINEAR] = cell->values[SUITE_PARAMETER_GRAPHS] = NULL;
 }
 
-/* External engines run on cores, in fp32, where they can be held against ours. */
+/* External engines run on cores, in fp32, where they can be held against ours; some on GPUs, too. */
 static dit_status resolve_engine(suite_cell *cell)
 {
     const cJSON *named = cell->values[SUITE_PARAMETER_ENGINE];
     cell->engine = suite_engine_find(named ? named->valuestring : NULL);
-    if (!suite_engine_is_external(cell->engine) || strcmp(cell->platform->backend, "cpu") == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s runs on platforms of backend cpu; %s is of backend %s",
-                    cell->engine->name, cell->platform->name, cell->platform->backend);
+    const char *backend = cell->platform->backend;
+    if (!suite_engine_is_external(cell->engine) || strcmp(backend, "cpu") == 0) return DIT_OK;
+    if (cell->engine->on_devices && strcmp(backend, "cuda") == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s runs on platforms of backend cpu%s; %s is of backend %s",
+                    cell->engine->name, cell->engine->on_devices ? " or cuda" : "", cell->platform->name, backend);
 }
 
 static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)

@@ -109,15 +109,15 @@ def spread_of(name, shape):
     return 0.0, one / numpy.sqrt(numpy.float32(math.prod(shape[1:])))
 
 
-def build(case):
-    import diffusers
+def build(case, make):
+    """The transformer that `make` makes of its config, with seeded weights."""
     import torch
 
     model = case["model"]
     if model["weights"]["kind"] != "seeded":
         raise Refused("weights of a file: this adapter makes seeded ones")
     config = {key: value for key, value in model["config"].items() if not key.startswith("_")}
-    transformer = getattr(diffusers, model["config"]["_class_name"])(**config).float().eval()
+    transformer = make(**config).float().eval()
     for name, parameter in transformer.named_parameters():
         mean, deviation = spread_of(name, parameter.shape)
         values = normal(model["weights"]["seed"], name, 0, parameter.numel(), mean, deviation)
@@ -141,9 +141,21 @@ class Sampling:
         self.text_shape = [text["tokens"], text["dim"]]
         config = {key: value for key, value in case["scheduler"].items() if not key.startswith("_")}
         self.scheduler = getattr(diffusers, case["scheduler"]["_class_name"])(**config)
-        self.transformer = build(case)
+        self.transformer = build(case, self.transformer_class())
         self.place_steps()
         self.prepare()
+
+    def transformer_class(self):
+        import diffusers
+
+        return getattr(diffusers, self.case["model"]["config"]["_class_name"])
+
+    def wait(self):
+        """Called before the clock is read: what was asked of a device is done."""
+
+    def slowest(self, elapsed_ns):
+        """The longest of all processes of the case."""
+        return elapsed_ns
 
     def seeded(self, name, shape, batch):
         import torch
@@ -246,6 +258,8 @@ def family_of(case):
     name = case["model"]["config"]["_class_name"]
     if case["program"] != "denoise":
         raise Refused(f"program {case['program']}: this adapter runs denoise")
+    if case["run"].get("true_cfg_scale", 1) > 1:
+        raise Refused("true_cfg_scale: this adapter runs a model's own guidance")
     if any(degree > 1 for key, degree in case["parallel"].items() if key.endswith("_degree")):
         raise Refused("a mesh of several ranks: this adapter runs one")
     if name not in FAMILIES:
@@ -261,9 +275,11 @@ def timed(sampling, samples):
     steps = []
     sampling.place_steps()  # solvers remember earlier steps
     noise = sampling.noise()
+    sampling.wait()
     began = time.perf_counter_ns()
     latents = sampling.sample(noise, steps)
-    samples["latency_ns"].append(time.perf_counter_ns() - began)
+    sampling.wait()
+    samples["latency_ns"].append(sampling.slowest(time.perf_counter_ns() - began))
     samples["step_ns"].append(steps)
     return latents
 
@@ -317,9 +333,10 @@ def cpu_capability(torch):
 
 
 def write(path, document):
-    with open(path + ".part", "w", encoding="utf-8") as file:
+    part = f"{path}.{os.getpid()}.part"
+    with open(part, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=2)
-    os.replace(path + ".part", path)
+    os.replace(part, path)
 
 
 def run(args):
