@@ -166,7 +166,7 @@ def measure(case, out):
             latents = shared.timed(sampling, samples)
     if on_device(case):
         del samples["step_ns"]  # the clock of a step would tell when it was asked for
-    if int(os.environ["RANK"]) != 0:
+    if torch.distributed.get_rank() != 0:
         return
     save_file({"latents_final": latents.float().cpu().contiguous()}, os.path.join(out, "latents.safetensors"))
     write(os.path.join(out, "record.json"), record_of(case, sampling, samples, warmup["latency_ns"], ready - began))
