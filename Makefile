@@ -71,7 +71,7 @@ help: ## List the targets
 # ---- folders ---------------------------------------------------------------------------------------------------------
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk
 
-all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(CUDA_LIBRARY) $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
+all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(CUDA_LIBRARY) $(CLIP_LIBRARY) $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
 	@echo "$(CUDA_MESSAGE)"
 	$(if $(SMPICC)$(SANITIZE),,@echo "no smpicc (Debian: libsimgrid-dev): ditbench-engine-sim is not built, nothing can be simulated")
 tests: $(TESTS)
@@ -109,6 +109,7 @@ install: all ## Install programs, workloads, schemas, documentation, manual page
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/ditbench"
 	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(wildcard $(BUILD)/bin/ditbench-engine-sim) "$(DESTDIR)$(PREFIX)/bin"
 	$(if $(CUDA_LIBRARY),install -D -m 755 $(CUDA_LIBRARY) "$(DESTDIR)$(PREFIX)/lib/ditbench-cuda.so")
+	$(if $(CLIP_LIBRARY),install -D -m 755 $(CLIP_LIBRARY) "$(DESTDIR)$(PREFIX)/lib/ditbench-clip.so")
 	cp -R workloads "$(DESTDIR)$(PREFIX)/share/ditbench/"
 	install -d "$(DESTDIR)$(PREFIX)/share/ditbench/results"
 	cp -R results/schema results/published results/calibration "$(DESTDIR)$(PREFIX)/share/ditbench/results/"

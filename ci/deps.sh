@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|peers|xdit|census]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|clips|peers|xdit|census]...     (core when no set is named)
+# clips is for MP4 and WebM out of `ditbench generate`; the next build takes them in.
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
 # xdit makes one with xDiT, which engine xdit needs, in $DITBENCH_XDIT (beside it).
@@ -25,6 +26,7 @@ libsqlite3-dev header:sqlite3.h
 libhwloc-dev header:hwloc.h
 libxxhash-dev header:xxhash.h
 libpng-dev header:png.h
+libjpeg-dev header:jpeglib.h
 zlib1g-dev header:zlib.h
 libcmocka-dev header:cmocka.h
 gnuplot-nox program:gnuplot
@@ -39,6 +41,9 @@ format='clang-format program:clang-format'
 gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
 browser='chromium program:chromium'
+clips='libavcodec-dev header:libavcodec/avcodec.h
+libavformat-dev header:libavformat/avformat.h
+libswscale-dev header:libswscale/swscale.h'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
 xdit='torch==2.6.0 diffusers==0.35.2 xfuser==0.7.0 yunchang==0.6.4 transformers==4.51.3 peft==0.17.1 safetensors==0.5.3 numpy==2.2.4'
 census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4
@@ -56,9 +61,10 @@ for argument in "$@"; do
     format) needs+="$format"$'\n' ;;
     gemm) needs+="$gemm"$'\n' ;;
     browser) needs+="$browser"$'\n' ;;
+    clips) needs+="$clips"$'\n' ;;
     peers | xdit | census) wanted+=" $argument" ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, peers, xdit, census)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, clips, peers, xdit, census)" >&2
         exit 2
         ;;
     esac

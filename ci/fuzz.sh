@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
 # Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; all targets)
-# Targets: annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace traffic workload.
+# Targets: annotations baseline held_out import json pack picture picture_case prices published quotes safetensors sites
+#   skypilot trace traffic workload.
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-known="annotations baseline held_out import json pack prices published quotes safetensors sites skypilot trace traffic workload"
+known="annotations baseline held_out import json pack picture picture_case prices published quotes safetensors sites skypilot trace traffic workload"
 # shellcheck disable=SC2206  # names are words
 [ ${#targets[@]} -gt 0 ] || targets=($known)
 build=build/fuzz
@@ -24,6 +25,7 @@ is_known() { case " $known " in *" $1 "*) ;; *) return 1 ;; esac; }
 objects_of() { # target: what it links, below build/fuzz
     case $1 in
     json | safetensors) echo "base/tests/fuzz_$1.o base/base.a" ;;
+    picture) echo "engine/tests/fuzz_picture.o engine/files/picture_read.o engine/files/jpeg_read.o engine/files/picture_resize.o base/base.a" ;;
     *) echo "suite/tests/fuzz_$1.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a" ;;
     esac
 }
@@ -32,6 +34,7 @@ seeds_of() {
     case $1 in
     json | safetensors) echo "base/tests/corpus_$1" ;;
     workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
+    picture) echo engine/tests/pictures ;;
     sites) echo workloads/sites workloads/power ;;
     traffic) echo workloads/traffic ;;
     *) echo "suite/tests/corpus_$1" ;;
@@ -52,7 +55,7 @@ link_target() { # target
     for name in $(objects_of "$1"); do objects+=("$build/$name"); done
     make --no-print-directory -s -j"$(nproc)" BUILD=$build CC=clang SANITIZE=fuzzer-no-link,$sanitizers \
         CFLAGS="-O1 -fno-sanitize-recover=all -DSUITE_MAX_CELLS=500" "${objects[@]}" &&
-        clang -fsanitize=fuzzer,$sanitizers "${objects[@]}" -lsqlite3 -lhwloc -lpng -lcjson -lxxhash -lm -lpthread \
+        clang -fsanitize=fuzzer,$sanitizers "${objects[@]}" -lsqlite3 -lhwloc -lpng -ljpeg -lz -lcjson -lxxhash -lm -lpthread \
             -o "$build/fuzz_$1"
 }
 

@@ -1,14 +1,24 @@
 ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c)))
-ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/% engine/bound/%,$(ENGINE_SOURCES))
+ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/% engine/bound/% engine/files/clip_library.c,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
-ENGINE_LIBS := -lhwloc -lpng -lz $(BASE_LIBS)
+ENGINE_LIBS := -lhwloc -lpng -ljpeg -lz -ldl $(BASE_LIBS)
 
 $(BUILD)/bin/ditbench-engine: $(BUILD)/engine/main.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@
+
+# Clips as MP4 and WebM, where there is libavcodec: a library that the engine loads when one is asked for.
+LIBAV := libavformat libavcodec libswscale libavutil
+CLIP_LIBRARY := $(if $(shell pkg-config --exists $(LIBAV) 2>/dev/null && echo 1),$(BUILD)/lib/ditbench-clip.so)
+LIBAV_CFLAGS = $(shell pkg-config --cflags $(LIBAV))
+LIBAV_LIBS = $(shell pkg-config --libs $(LIBAV))
+$(BUILD)/lib/ditbench-clip.so: engine/files/clip_library.c engine/files/clip_impl.h engine/files/clip.h engine/files/picture.h
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LIBAV_CFLAGS) -fPIC -shared $(ALL_LDFLAGS) $< $(LIBAV_LIBS) -o $@
 
 # The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed.
 $(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
@@ -52,6 +62,9 @@ ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wil
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(ENGINE_LIBS) -o $@
+$(BUILD)/tests/engine_test_clip: | $(CLIP_LIBRARY)
+$(BUILD)/engine/tests/test_clip.o: FILE_CFLAGS += $(if $(CLIP_LIBRARY),-DDITBENCH_LIBAV $(LIBAV_CFLAGS))
+$(BUILD)/tests/engine_test_clip: ENGINE_LIBS += $(if $(CLIP_LIBRARY),$(LIBAV_LIBS))
 TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
 	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention $(BUILD)/tests/engine_shapes \
 	$(BUILD)/tests/engine_matrix $(BUILD)/tests/engine_device_messages

@@ -1,6 +1,7 @@
 #include "engine/files/picture_read.h"
 
 #include "base/file.h"
+#include "engine/files/jpeg_read.h"
 
 #include <png.h>
 #include <stdlib.h>
@@ -48,25 +49,40 @@ static dit_status read_pixels(const char *path, png_image *image, int64_t *heigh
     return fail_damaged(path, image->message);
 }
 
-dit_status dit_picture_read(const char *path, int64_t *height, int64_t *width, uint8_t **rgb)
+static dit_status parse_png(const char *name, const void *bytes, size_t length, int64_t *height, int64_t *width,
+                            uint8_t **rgb)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
+    dit_status st;
+    if (is_animated(bytes, length))
+        st = dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is animated, and only its first frame would be read", name),
+            "give numbered frames (generate --frames numbered), or colours (generate --pixels)");
+    else if (!png_image_begin_read_from_memory(&image, bytes, length))
+        st = fail_damaged(name, image.message);
+    else
+        st = read_pixels(name, &image, height, width, rgb);
+    png_image_free(&image);
+    return st;
+}
+
+dit_status dit_picture_parse(const char *name, const void *bytes, size_t length, int64_t *height, int64_t *width,
+                             uint8_t **rgb)
+{
+    *rgb = NULL;
+    if (dit_is_jpeg(bytes, length)) return dit_jpeg_parse(name, bytes, length, most_pixels, height, width, rgb);
+    if (length >= SIGNATURE && png_sig_cmp(bytes, 0, SIGNATURE) == 0)
+        return parse_png(name, bytes, length, height, width, rgb);
+    return DIT_FAIL(DIT_ERR_SHAPE, "%s is neither a PNG nor a JPEG file: it does not begin as one", name);
+}
+
+dit_status dit_picture_read(const char *path, int64_t *height, int64_t *width, uint8_t **rgb)
+{
     char *bytes;
     size_t length;
     *rgb = NULL;
     DIT_TRY(dit_file_read(path, most_bytes, &bytes, &length));
-    dit_status st;
-    if (length < SIGNATURE || png_sig_cmp((png_const_bytep)bytes, 0, SIGNATURE) != 0)
-        st = fail_damaged(path, "it does not begin as one");
-    else if (is_animated((const uint8_t *)bytes, length))
-        st = dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is animated, and only its first frame would be read", path),
-            "give numbered frames (generate --frames numbered), or colours (generate --pixels)");
-    else if (!png_image_begin_read_from_memory(&image, bytes, length))
-        st = fail_damaged(path, image.message);
-    else
-        st = read_pixels(path, &image, height, width, rgb);
-    png_image_free(&image);
+    dit_status st = dit_picture_parse(path, bytes, length, height, width, rgb);
     free(bytes);
     return st;
 }
