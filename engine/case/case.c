@@ -15,6 +15,8 @@
 
 enum { MAX_SEED_BITS = 53 };
 
+const char *const dit_noise_names[] = {"counter", "torch", "torch-each", NULL};
+
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed)
 {
@@ -83,8 +85,10 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {
-        "height_px",       "width_px", "num_frames",     "num_images", "num_inference_steps", "guidance_scale", "style",
-        "image_meta_size", "seed",     "true_cfg_scale", NULL};
+        "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
+        "guidance_scale", "style",    "image_meta_size", "seed",       "true_cfg_scale",
+        "noise",          NULL};
+    const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
@@ -95,9 +99,35 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     out->run.guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->run.guidance_scale));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
+    DIT_TRY(dit_json_optional_string(doc, run, "/run", "noise", &noise));
+    int kind = dit_words_find(dit_noise_names, noise);
+    if (kind < 0) return dit_json_fail_word(doc, "/run/noise", "noise", noise, dit_noise_names);
+    out->noise = (dit_noise)kind;
     out->steps = (int)steps;
     out->seed = (uint64_t)seed;
     return DIT_OK;
+}
+
+/* Reads {"path": "FILE", "strength": 0.6}. As diffusers' get_timesteps: the last int(N * strength) steps are run. */
+static dit_status read_image(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"path", "strength", NULL};
+    const cJSON *image = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "image", &image));
+    if (!image) return DIT_OK;
+    out->strength = 0.6;
+    DIT_TRY(dit_json_only_keys(doc, image, "/image", keys));
+    DIT_TRY(dit_json_require_string(doc, image, "/image", "path", &out->image_path));
+    DIT_TRY(dit_json_optional_number(doc, image, "/image", "strength", 0, 1, &out->strength));
+    double run = (double)out->steps * out->strength < out->steps ? (double)out->steps * out->strength : out->steps;
+    out->first_step = (int)(out->steps - run);
+    if (out->first_step < out->steps) {
+        out->steps -= out->first_step;
+        return DIT_OK;
+    }
+    return dit_error_hint(dit_json_fail(doc, "/image/strength", DIT_ERR_JSON_VALUE,
+                                        "strength %g of %d steps leaves none to run", out->strength, out->steps),
+                          "raise the strength or the number of steps");
 }
 
 /* Checks a caption against the grammar, and that it says motions where there are several frames and only there: a model
@@ -321,9 +351,9 @@ dit_status dit_case_hash(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run", "conditions",
-                                       "parallel", "attention",  "platform",      "measure",   "vae", "picture",
-                                       "emulates", "simulation", "text_encoders", "cache",     NULL};
+    static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run",   "conditions",
+                                       "parallel", "attention",  "platform",      "measure",   "vae",   "picture",
+                                       "emulates", "simulation", "text_encoders", "cache",     "image", NULL};
     dit_case_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -335,6 +365,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     DIT_TRY(read_model(doc, out));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "scheduler", &out->scheduler));
     DIT_TRY(read_run(doc, out));
+    DIT_TRY(read_image(doc, out));
     DIT_TRY(read_conditions(doc, out));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &out->vae));
     out->for_guest = dit_json_member(doc->root, "simulation") != NULL;

@@ -12,6 +12,15 @@
 
 enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096 };
 
+/* How noise is made of a seed. */
+typedef enum {
+    DIT_NOISE_COUNTER,    /* counted numbers (base/rng.h), each rank its own                       */
+    DIT_NOISE_TORCH,      /* as diffusers with one generator of PyTorch for all images             */
+    DIT_NOISE_TORCH_EACH, /* as diffusers with a list of generators, seeds seed, seed + 1, ...     */
+    DIT_NOISE_COUNT
+} dit_noise;
+extern const char *const dit_noise_names[DIT_NOISE_COUNT + 1]; /* NULL-terminated */
+
 typedef struct {
     const dit_json *doc;
     char case_id[33];                            /* hash of the canonical document */
@@ -43,9 +52,13 @@ typedef struct {
     int64_t vae_spatial; /* pixels of a latent along a side; 0: the document does not say  */
     int64_t num_images, num_frames;
     dit_condition_run run;
-    double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
-    int steps;
+    double true_cfg_scale;  /* above 1: a model of one guidance branch computes two, combined by it */
+    const char *image_path; /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
+    double strength;        /* how much of it is replaced, in (0, 1]                                        */
+    int steps;              /* that are run                                                                 */
+    int first_step;         /* of num_inference_steps; the ones before it are left out, by strength below 1 */
     uint64_t seed;
+    dit_noise noise; /* where the noise of the seed comes from */
     int warmup_runs, iterations;
     int warmup_most; /* above warmup_runs: warming up goes on until times are steady; 0: it does not */
     bool for_guest;  /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */

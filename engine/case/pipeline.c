@@ -178,6 +178,24 @@ static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CL
     return st == DIT_OK ? st : dit_error_note(st, "planning the device's memory");
 }
 
+/* Noise as PyTorch's generators give it, in the layout that the model's pipeline draws. */
+static dit_status create_noise(dit_pipeline *p)
+{
+    const dit_case *kase = &p->kase;
+    const dit_latent *latent = &kase->facts.latent;
+    int64_t image = latent->channels * dit_latent_cells(latent);
+    if (kase->noise == DIT_NOISE_COUNTER) return DIT_OK;
+    return dit_torch_noise_create(&p->rt,
+                                  &(dit_torch_noise_params){.latent = *latent,
+                                                            .layout = p->ops->layout,
+                                                            .images = p->sampler.all_images,
+                                                            .seed = kase->seed,
+                                                            .each = kase->noise == DIT_NOISE_TORCH_EACH,
+                                                            .ahead = kase->image_path ? image : 0,
+                                                            .step_tensors = p->sampler.scheduler->ops->step_tensors},
+                                  &p->sampler.torch);
+}
+
 static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
@@ -224,9 +242,12 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .cache = cache,
                                .executor = of_cache ? dit_executor_of_cache(&kase->emulated_cache)
                                                     : dit_executor_for(&p->rt, emulates)};
-    DIT_TRY(dit_sampler_init(
-        &p->sampler,
-        &(dit_scheduler_params){.doc = doc, .config = kase->scheduler, .pointer = "/scheduler", .steps = kase->steps}));
+    DIT_TRY(dit_sampler_init(&p->sampler, &(dit_scheduler_params){.doc = doc,
+                                                                  .config = kase->scheduler,
+                                                                  .pointer = "/scheduler",
+                                                                  .steps = kase->first_step + kase->steps,
+                                                                  .first_step = kase->first_step}));
+    DIT_TRY(create_noise(p));
     if (cache) dit_cache_set_timesteps(cache, p->sampler.scheduler->timesteps);
     return make_conditions(p);
 }
@@ -260,6 +281,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     dit_safetensors_close(pipeline->conditions_file);
     dit_text_table_close(pipeline->text_table);
     free(pipeline->captions);
+    free(pipeline->start);
 }
 
 /* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */
@@ -288,13 +310,36 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
     return st;
 }
 
+/* Lays the noise of the first step over the start: x = sigma noise + (1 - sigma) start, as schedulers of flow matching
+ * scale it. */
+static dit_status lay_noise_over_start(dit_pipeline *p)
+{
+    const dit_partition *part = &p->partition;
+    int64_t row = part->image_count * p->sampler.channels;
+    float sigma = p->sampler.scheduler->sigmas[0];
+    float *noise = malloc((size_t)(part->images * row) * sizeof *noise), *own = malloc((size_t)row * sizeof *own);
+    dit_status st = noise && own ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for initial latents");
+    if (st == DIT_OK) {
+        dit_sampler_draw(&p->sampler, (dit_range){0, part->segment_count}, -1, 1.0f, noise);
+        dit_partition_take(part, p->start, p->sampler.channels, own);
+    }
+    for (int64_t image = 0; image < part->images && st == DIT_OK; image++) {
+        float *x = noise + image * row;
+        for (int64_t i = 0; i < row; i++) x[i] = sigma * x[i] + (1.0f - sigma) * own[i];
+        st = dit_sampler_place_latents(&p->sampler, image, x);
+    }
+    free(noise);
+    free(own);
+    return st;
+}
+
 /* Fills the initial latents; the clock does not run yet. */
 static dit_status fill_latents(dit_pipeline *p)
 {
     dit_tensor_view view;
     if (p->rt.ledger.counting_only) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
-    return dit_sampler_draw_latents(&p->sampler);
+    return p->start ? lay_noise_over_start(p) : dit_sampler_draw_latents(&p->sampler);
 }
 
 dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_ns)

@@ -26,6 +26,7 @@ typedef struct {
     dit_model *model;
     dit_sampler sampler; /* `full` holds the latents after a run */
     dit_condition condition;
+    float *start; /* NULL, or latents [tokens, channels] of a picture that the noise is laid over; of malloc */
     int64_t setup_ns, weights_ns; /* wall time of create, and the part of it that loads or generates weights */
     int64_t load_peak;            /* bytes in use at the highest point of loading                          */
 } dit_pipeline;

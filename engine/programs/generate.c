@@ -1,14 +1,16 @@
 /* generate: samples and decodes one batch of images or videos, and writes them as PNG.
  *
  * The case is that of denoise. It may name a VAE ("vae", engine/results/decode.h) and what to write: "picture":
- * {"file": "image.png", "frames": "animated" | "numbered", "frames_per_s": 8, "pixels": true}, relative to the out
- * folder; pixels: the file of latents also has the decoded colours, not rounded. Several
+ * {"file": "image.png", "frames": "animated" | "numbered" | "mp4" | "webm", "frames_per_s": 8, "pixels": true}, relative to
+ * the out folder; pixels: the file of latents also has the decoded colours, not rounded. Several
  * images become image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode,
  * prints a line on stdout. Latents are always written; without a VAE nothing else is, and the record says so. A VAE
  * that is not implemented is refused before anything is sampled. With rows_degree all ranks share every decode, else
  * rank 0 decodes. */
 #include "engine/results/decode.h"
+#include "engine/results/encode.h"
 #include "engine/results/measure.h"
+#include "engine/files/clip.h"
 #include "engine/files/picture.h"
 #include "engine/programs/program.h"
 #include "engine/results/reference.h"
@@ -18,7 +20,9 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
+#include "base/label.h"
 #include "base/rows.h"
+#include "base/words.h"
 #include "version.h"
 
 #include <errno.h>
@@ -27,7 +31,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_BYTES = 4096, NAME_BYTES = 160 };
+enum { PATH_BYTES = 4096, NAME_BYTES = 160, FACT_BYTES = 192 };
+enum { FACT_MODEL, FACT_SEED, FACT_STEPS, FACT_MESH, FACT_COUNT };
+
+/* What becomes of the frames of a clip. */
+typedef enum { FRAMES_ANIMATED, FRAMES_NUMBERED, FRAMES_MP4, FRAMES_WEBM } frames_as;
+static const char *const frames_words[] = {"animated", "numbered", "mp4", "webm", NULL};
 
 typedef struct {
     const dit_program_args *args;
@@ -38,9 +47,10 @@ typedef struct {
     bool decodes;               /* this rank has a VAE                          */
     dit_volume_table predicted; /* what this rank sends to decode all images */
     const char *file;           /* picture.file */
-    bool numbered, wants_pixels;
+    frames_as frames;
+    bool wants_pixels;
     float *pixels; /* [images, 3, frames, height, width] of rank 0, if they are wanted */
-    int64_t frames_per_s, decode_ns;
+    int64_t frames_per_s, encode_ns, decode_ns, write_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
     char digest[48];        /* of the latents */
@@ -73,6 +83,11 @@ static void print_part(void *context, int done, int of)
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
+static dit_clip_format clip_format(const generation *g)
+{
+    return g->frames == FRAMES_MP4 ? DIT_CLIP_MP4 : DIT_CLIP_WEBM;
+}
+
 static dit_status read_picture(generation *g)
 {
     static const char *const keys[] = {"file", "frames", "frames_per_s", "pixels", NULL};
@@ -88,10 +103,10 @@ static dit_status read_picture(generation *g)
     DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "frames", &frames));
     DIT_TRY(dit_json_optional_int(doc, picture, "/picture", "frames_per_s", 1, 1000, &g->frames_per_s));
     DIT_TRY(dit_json_optional_bool(doc, picture, "/picture", "pixels", &g->wants_pixels));
-    g->numbered = strcmp(frames, "numbered") == 0;
-    if (!g->numbered && strcmp(frames, "animated") != 0)
-        return dit_json_fail(doc, "/picture/frames", DIT_ERR_JSON_VALUE, "\"%s\" is neither animated nor numbered",
-                             frames);
+    int as = dit_words_find(frames_words, frames);
+    if (as < 0) return dit_json_fail_word(doc, "/picture/frames", "frames", frames, frames_words);
+    g->frames = (frames_as)as;
+    if (g->frames >= FRAMES_MP4) DIT_TRY(dit_clip_check(clip_format(g)));
     size_t length = strlen(g->file);
     if (strchr(g->file, '/') || length > NAME_BYTES - 40 || length < 5 || strcmp(g->file + length - 4, ".png") != 0)
         return dit_json_fail(doc, "/picture/file", DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a .png file",
@@ -139,6 +154,9 @@ static dit_status prepare(generation *g)
     DIT_TRY(read_vae(g));
     DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
     DIT_TRY(dit_probe_check(&g->pipeline));
+    int64_t began = dit_clock_ns();
+    DIT_TRY(dit_encode_start(&g->pipeline));
+    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : 0;
     dit_runtime *rt = &g->pipeline.rt;
     if (g->pipeline.batches > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
@@ -180,52 +198,85 @@ static dit_status write_latents(generation *g)
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
-/* Names a file: "image.png", or "image-2.png" among several; numbered frames get a folder of that name without
- * ".png". */
-static void picture_name(const generation *g, int64_t image, bool numbered, char out[NAME_BYTES])
+/* Names a file: "image.png", or "image-2.png" among several, "image.mp4"; numbered frames get a folder, "image". */
+static void picture_name(const generation *g, int64_t image, frames_as as, char out[NAME_BYTES])
 {
+    static const char *const endings[] = {".png", "", ".mp4", ".webm"};
     int stem = (int)strlen(g->file) - 4;
     char number[24] = "";
     if (g->pipeline.rt.facts.num_images > 1) snprintf(number, sizeof number, "-%lld", (long long)image);
-    snprintf(out, NAME_BYTES, "%.*s%s%s", stem, g->file, number, numbered ? "" : ".png");
+    snprintf(out, NAME_BYTES, "%.*s%s%s", stem, g->file, number, endings[as]);
 }
 
 static void note_picture(dit_json_writer *w, generation *g, const char *name, const dit_picture *picture)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(g->more, "pictures"), *entry = dit_json_put_object(w, list, NULL);
     dit_json_put_string(w, entry, "file", name);
-    dit_json_put_string(w, entry, "frames_as", picture->frames == 1 ? "image" : g->numbered ? "numbered" : "animated");
+    dit_json_put_string(w, entry, "frames_as", picture->frames == 1 ? "image" : frames_words[g->frames]);
     dit_json_put_int(w, entry, "width_px", picture->width);
     dit_json_put_int(w, entry, "height_px", picture->height);
     dit_json_put_int(w, entry, "num_frames", picture->frames);
 }
 
+/* The caption that a picture shows; NULL: conditions are no captions. */
+static const char *prompt_of(const generation *g, int64_t image)
+{
+    const dit_pipeline *p = &g->pipeline;
+    return p->caption_count ? p->captions[p->caption_count == 1 ? 0 : image] : NULL;
+}
+
+/* What people look for in a picture, beside the case, which has it all. */
+static void tell_case(const generation *g, char told[FACT_COUNT][FACT_BYTES])
+{
+    const dit_case *kase = &g->pipeline.kase;
+    snprintf(told[FACT_MODEL], FACT_BYTES, "%s",
+             dit_json_text_or(dit_json_member(g->args->doc->root, "model"), "name", g->pipeline.ops->class_name));
+    snprintf(told[FACT_SEED], FACT_BYTES, "%llu", (unsigned long long)kase->seed);
+    snprintf(told[FACT_STEPS], FACT_BYTES, "%d", kase->steps);
+    dit_parallel_label_whole(&kase->parallel, told[FACT_MESH]);
+}
+
+static dit_status write_frames(const generation *g, frames_as as, const char *path, const dit_picture *picture)
+{
+    if (as == FRAMES_ANIMATED) return dit_picture_write(path, picture);
+    if (as != FRAMES_NUMBERED) return dit_clip_write(path, clip_format(g), picture);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
+    return dit_picture_write_frames(path, picture);
+}
+
 static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
 {
     dit_json_writer w = {0};
+    char told[FACT_COUNT][FACT_BYTES], name[NAME_BYTES], path[PATH_BYTES];
+    tell_case(g, told);
     const dit_picture_text texts[] = {
         {"Software", "ditbench " DITBENCH_VERSION},
+        {"ditbench.commit", DITBENCH_COMMIT},
+        {"ditbench.model", told[FACT_MODEL]},
+        {"ditbench.seed", told[FACT_SEED]},
+        {"ditbench.steps", told[FACT_STEPS]},
+        {"ditbench.mesh", told[FACT_MESH]},
         {"ditbench.case", g->case_text},
         {"ditbench.case_id", g->pipeline.kase.case_id},
         {"ditbench.latent_digest", g->digest},
+        {"ditbench.prompt", prompt_of(g, image)}, /* the last one: without a prompt it is left out */
     };
     const dit_decoder *d = &g->decoder;
+    int count = sizeof texts / sizeof *texts;
     dit_picture picture = {.width = d->width,
                            .height = d->height,
                            .frames = d->frames,
                            .frames_per_s = g->frames_per_s,
                            .rgb = rgb,
                            .texts = texts,
-                           .text_count = sizeof texts / sizeof *texts};
-    bool numbered = g->numbered && d->frames > 1;
-    char name[NAME_BYTES], path[PATH_BYTES];
-    picture_name(g, image, numbered, name);
+                           .text_count = texts[count - 1].text ? count : count - 1};
+    frames_as as = d->frames > 1 ? g->frames : FRAMES_ANIMATED;
+    picture_name(g, image, as, name);
     DIT_TRY(dit_picture_quantize(d->image, d->frames, d->height, d->width, rgb));
     if (snprintf(path, sizeof path, "%s/%s", g->args->out_folder, name) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of image %s is too long", name);
-    if (numbered && mkdir(path, 0777) != 0 && errno != EEXIST)
-        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
-    DIT_TRY(numbered ? dit_picture_write_frames(path, &picture) : dit_picture_write(path, &picture));
+    DIT_TRY(write_frames(g, as, path, &picture));
     note_picture(&w, g, name, &picture);
     return w.status;
 }
@@ -261,7 +312,9 @@ static dit_status decode_all(generation *g)
         if (!first) continue;
         printf("decode %lld/%lld %.3f s\n", (long long)image + 1, (long long)images, (double)elapsed * 1e-9);
         fflush(stdout);
+        int64_t writes = dit_clock_ns();
         if (st == DIT_OK) st = write_picture(g, image, rgb);
+        g->write_ns += dit_clock_ns() - writes;
         if (st == DIT_OK) st = keep_pixels(g, image);
     }
     free(rgb);
@@ -331,15 +384,29 @@ static dit_status describe(generation *g)
     DIT_TRY(kase->text_table
                 ? add_captions(g->more, kase)
                 : add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
-    dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : "seeded");
+    const char *noise = kase->noise == DIT_NOISE_COUNTER ? "seeded" : dit_noise_names[kase->noise];
+    dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : noise);
     dit_json_put_string(&w, g->more, "family", p->ops->class_name);
     dit_json_put_int(&w, g->more, "steps", kase->steps);
+    return w.status;
+}
+
+/* Adds "phases_ns": what each part of the pipeline took on this rank. */
+static dit_status describe_phases(const generation *g)
+{
+    dit_json_writer w = {0};
+    cJSON *phases = dit_json_put_object(&w, g->more, "phases_ns");
+    if (g->pipeline.start) dit_json_put_int(&w, phases, "vae_encode", g->encode_ns);
+    if (g->measured.iteration) dit_json_put_int(&w, phases, "denoise", g->measured.iteration[0].latency_ns);
+    if (g->decodes) dit_json_put_int(&w, phases, "vae_decode", g->decode_ns);
+    dit_json_put_int(&w, phases, "write", g->write_ns);
     return w.status;
 }
 
 static dit_status finish(generation *g)
 {
     dit_json_writer w = {0};
+    if (g->more) DIT_TRY(describe_phases(g));
     dit_validation validation = {
         .tolerance = dit_method_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
         .reason = "one run by hand has no one-rank reference"};

@@ -17,23 +17,34 @@ static dit_run overlap(dit_run run, int64_t segment_row, dit_range rows)
     return (dit_run){.row = begin, .token = run.token + begin - first, .count = end > begin ? end - begin : 0};
 }
 
-void dit_sampler_draw(const dit_sampler *s, dit_range rows, const char *stream, int64_t draw, float deviation,
-                      float *out)
+/* Fills `count` floats of an image, from `first` on. */
+static void draw_run(const dit_sampler *s, int step, int64_t image, int64_t first, int64_t count, float deviation,
+                     float *out)
+{
+    int64_t all = s->all_images ? s->all_images : s->rt->facts.num_images;
+    int64_t row = s->partition.image_tokens * s->channels, draw = step < 0 ? 0 : step;
+    if (!s->torch) {
+        dit_rng_normal(s->seed, dit_rng_stream(step < 0 ? "noise" : "step-noise"),
+                       (uint64_t)(draw * all * row + image * row + first), count, 0.0f, deviation, out);
+        return;
+    }
+    const float *unit = dit_torch_noise_image(s->torch, step, image) + first;
+    for (int64_t i = 0; i < count; i++) out[i] = unit[i] * deviation;
+}
+
+void dit_sampler_draw(const dit_sampler *s, dit_range rows, int step, float deviation, float *out)
 {
     const dit_partition *part = &s->partition;
-    int64_t all = s->all_images ? s->all_images : s->rt->facts.num_images;
-    int64_t whole = all * part->image_tokens * s->channels, runs = dit_partition_runs(part);
+    int64_t runs = dit_partition_runs(part);
     const int64_t images = dit_runtime_values(s->rt, part->images);
     for (int64_t image = 0; image < images; image++) {
-        int64_t first_token = (s->first_image + part->image_first + image) * part->image_tokens;
         for (int64_t i = 0; i < runs; i++) {
             int64_t segment = i / (runs / part->segments);
             dit_run run = overlap(dit_partition_run(part, i), segment * part->segment_count, rows);
             int64_t row = (image * part->segments + segment) * rows.count + run.row - rows.first;
             if (run.count)
-                dit_rng_normal(s->seed, dit_rng_stream(stream),
-                               (uint64_t)(draw * whole + (first_token + run.token) * s->channels),
-                               run.count * s->channels, 0.0f, deviation, out + row * s->channels);
+                draw_run(s, step, s->first_image + part->image_first + image, run.token * s->channels,
+                         run.count * s->channels, deviation, out + row * s->channels);
         }
     }
 }
@@ -41,14 +52,14 @@ void dit_sampler_draw(const dit_sampler *s, dit_range rows, const char *stream, 
 dit_status dit_sampler_draw_latents(dit_sampler *s)
 {
     for (int64_t i = 0; i < s->part_count; i++)
-        dit_sampler_draw(s, s->parts[i].rows, "noise", 0, s->scheduler->init_noise_sigma, s->parts[i].latents);
+        dit_sampler_draw(s, s->parts[i].rows, -1, s->scheduler->init_noise_sigma, s->parts[i].latents);
     return dit_runtime_upload(s->rt, s->latents, s->elements);
 }
 
 static void draw_step_noise(void *context, int step, float *out)
 {
     const dit_sampler_part *part = context;
-    dit_sampler_draw(part->sampler, part->rows, "step-noise", step, 1.0f, out);
+    dit_sampler_draw(part->sampler, part->rows, step, 1.0f, out);
 }
 
 /* Returns the copy between a part's rows, [outer, rows.count, inner] dense, and `rows` of [outer, rows of a segment,

@@ -9,6 +9,7 @@
 
 #include "engine/cache/cache.h"
 #include "engine/models/model.h"
+#include "engine/sampling/torch_noise.h"
 #include "engine/schedulers/scheduler.h"
 
 typedef struct dit_sampler dit_sampler;
@@ -40,7 +41,8 @@ struct dit_sampler {
     dit_model *model;
     dit_partition partition;
     float guidance_scale;
-    uint64_t seed;                   /* of the noise that stochastic schedulers draw                   */
+    uint64_t seed;                   /* of the noise                                                   */
+    dit_torch_noise *torch;          /* NULL: counted numbers (base/rng.h); else those of PyTorch      */
     int64_t first_image;             /* of this batch among all images of a case                       */
     int64_t all_images;              /* of the case, over all its batches; 0: there is one batch        */
     const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
@@ -75,11 +77,10 @@ struct dit_sampler {
  * moved: the schedulers' noise sources keep its address. scheduler: params with all but rt, elements, tokens and noise
  * filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
-/* Fills out [images, segments, rows.count, channels] with normals that depend on the seed, the stream's name, `draw`
- * and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: a band's, or
- * all. */
-void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, const char *stream, int64_t draw, float deviation,
-                      float *out);
+/* Fills out [images, segments, rows.count, channels] with normals that depend on the seed, the step (-1: the initial
+ * noise) and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: a
+ * band's, or all. */
+void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, int step, float deviation, float *out);
 /* Draws the initial noise of every part, scaled as its scheduler needs it. */
 dit_status dit_sampler_draw_latents(dit_sampler *sampler);
 /* Copies the latents of one image, [image_count, channels] in the order of this rank's rows, to their parts. */

@@ -80,12 +80,13 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
     double mu =
         params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
-    for (int i = 0; i < params->steps; i++) {
+    for (int i = 0; i < scheduler->steps; i++) {
+        int at = params->first_step + i;
         scheduler->sigmas[i] =
-            params->linspace_sigmas ? given_sigma(&c, mu, i, params->steps) : default_sigma(&c, mu, i, params->steps);
+            params->linspace_sigmas ? given_sigma(&c, mu, at, params->steps) : default_sigma(&c, mu, at, params->steps);
         scheduler->timesteps[i] = scheduler->sigmas[i] * (float)c.train;
     }
-    scheduler->sigmas[params->steps] = 0.0f;
+    scheduler->sigmas[scheduler->steps] = 0.0f;
     return DIT_OK;
 }
 
@@ -101,6 +102,7 @@ static dit_status flow_step(dit_scheduler *scheduler, int step, const float *mod
 
 const dit_scheduler_ops dit_scheduler_flow_match_euler = {
     .class_name = "FlowMatchEulerDiscreteScheduler",
+    .begins_late = true,
     .create = flow_create,
     .step = flow_step,
 };

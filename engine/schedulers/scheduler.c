@@ -41,6 +41,12 @@ static dit_status check_call(const dit_scheduler_params *params, const dit_sched
         return DIT_FAIL(DIT_ERR_JSON_VALUE, "num_inference_steps %d is outside 1..%d", params->steps, MAX_STEPS);
     if (!(params->eta >= 0 && params->eta <= 1))
         return DIT_FAIL(DIT_ERR_JSON_VALUE, "eta %g is outside 0..1", params->eta);
+    if (params->first_step < 0 || params->first_step >= params->steps)
+        return DIT_FAIL(DIT_ERR_JSON_VALUE, "of %d steps, %d would be left out", params->steps, params->first_step);
+    if (params->first_step > 0 && !ops->begins_late)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s cannot begin in the middle of its steps", ops->class_name),
+            "image-to-image needs a scheduler of flow matching (FLUX, SD3)");
     if (params->eta > 0 && !ops->takes_eta)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "eta %g: %s does not use eta", params->eta, ops->class_name);
     return DIT_OK;
@@ -59,7 +65,7 @@ dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_schedule
     *out = memory;
     **out = (dit_scheduler){.ops = ops,
                             .rt = params->rt,
-                            .steps = params->steps,
+                            .steps = params->steps - params->first_step,
                             .elements = params->elements,
                             .init_noise_sigma = 1.0f,
                             .noise = params->noise,
@@ -82,8 +88,8 @@ dit_status dit_scheduler_step(dit_scheduler *scheduler, int step, const float *m
 
 dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params *params, int64_t state_bytes)
 {
-    DIT_TRY(dit_arena_host(&params->rt->image, params->steps, &scheduler->timesteps));
-    DIT_TRY(dit_arena_host(&params->rt->image, params->steps + 1, &scheduler->sigmas));
+    DIT_TRY(dit_arena_host(&params->rt->image, scheduler->steps, &scheduler->timesteps));
+    DIT_TRY(dit_arena_host(&params->rt->image, scheduler->steps + 1, &scheduler->sigmas));
     return dit_arena_alloc(&params->rt->image, state_bytes, &scheduler->state);
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     const cJSON *config; /* diffusers' scheduler_config.json                                       */
     const char *pointer;
     int steps;            /* num_inference_steps, 1..10000                                          */
+    int first_step;       /* steps before it are left out (image-to-image); 0: none                 */
     int64_t image_tokens; /* decides dynamic shift                                                  */
     bool linspace_sigmas; /* the pipeline passes sigmas 1 - i/N (FLUX, HunyuanVideo)                */
     bool has_mu;          /* use `mu` instead of deriving it from image_tokens (scheduler tests)    */
@@ -39,6 +40,9 @@ typedef struct dit_scheduler dit_scheduler;
 typedef struct {
     const char *class_name;
     bool takes_eta;
+    bool begins_late; /* first_step may be above 0 */
+    int64_t
+        step_tensors; /* noise tensors that the library draws at each step after the first; it uses the last; 0: one */
     /* Fills timesteps and sigmas; takes *state and history buffers from rt->image. */
     dit_status (*create)(const dit_scheduler_params *params, dit_scheduler *scheduler);
     /* out = the model's input at `step`, made from `sample`. NULL: the sample itself. */

@@ -495,8 +495,8 @@ static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
                          .images = CLIPS};
     dit_sampler sampler = {.rt = &rt, .partition = all, .seed = 3, .channels = CHANNELS};
     (void)state;
-    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 4, 1.0f, whole);
-    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 5, 1.0f, again);
+    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 4, 1.0f, whole);
+    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 5, 1.0f, again);
     for (int i = 0; i < ALL; i++) assert_true(again[i] != whole[i]); /* fresh at every step */
     for (int64_t begin = 0; begin < 8; begin += 2) {
         sampler.partition = (dit_partition){.image_tokens = TOKENS,
@@ -508,7 +508,7 @@ static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
                                             .sequence_degree = 4,
                                             .images = 1,
                                             .image_first = 1};
-        dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 4, 1.0f, part);
+        dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 4, 1.0f, part);
         for (int64_t row = 0; row < 6; row++)
             assert_memory_equal(part + row * CHANNELS,
                                 whole + (TOKENS + dit_partition_token(&sampler.partition, row)) * CHANNELS,

@@ -48,6 +48,12 @@ static const char *const *attention_words(void)
     return words;
 }
 
+static const char *const *noise_words(void)
+{
+    static const char *const words[] = {"counter", "torch", "torch-each", NULL};
+    return words;
+}
+
 static const char *const *weights_words(void)
 {
     static const char *const words[] = {"trained", "seeded", NULL};
@@ -340,6 +346,7 @@ static const suite_parameter_kind
     kind_NAME         = {check_name, .form = "a name"},
     kind_METHOD       = {check_method, .form = "a name of `list methods`, or several joined with +"},
     kind_CACHE        = {check_cache, .form = "\"none\", or {policy, threshold, ...}: `list caches`"},
+    kind_NOISE        = {check_word, .words = noise_words},
     kind_WEIGHTS      = {check_word, .words = weights_words},
     kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\""},
     kind_ATTENTION    = {check_word, .words = attention_words},

@@ -55,6 +55,7 @@ enum {
     X(GUIDANCE_SCALE,      "guidance_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(TRUE_CFG_SCALE,      "true_cfg_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SEED,                "seed",                  SAME,  INTEGER,      0, 9007199254740991, RUN,             OPTIONAL, ANY,       ADDED) \
+    X(NOISE,               "noise",                 NONE,  NOISE,        0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(TEXT_TOKENS,         "text_tokens",           SAME,  INTEGER,      1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SCHEDULER,           "scheduler",             NONE,  SCHEDULER,    0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(WEIGHTS_SEED,        "weights_seed",          NONE,  INTEGER,      0, 9007199254740991, DENOISE_DECODE,  OPTIONAL, ANY,       ADDED) \

@@ -50,10 +50,11 @@ dit_status suite_delivery_init(const char *output, suite_delivery *out)
     *out = (suite_delivery){0};
     if (!ending) return suite_path(out->folder, "%s", output);
     out->latents = strcmp(ending, ".safetensors") == 0;
-    if (!out->latents && strcmp(ending, ".png") != 0)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_USAGE, "--output %s: cannot write %s", output, ending),
-            "name FILE.png for an image or an animated clip, FILE.safetensors for the latents, FOLDER/ for all files");
+    out->clip = strcmp(ending, ".mp4") == 0 ? "mp4" : strcmp(ending, ".webm") == 0 ? "webm" : NULL;
+    if (!out->latents && !out->clip && strcmp(ending, ".png") != 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output %s: cannot write %s", output, ending),
+                              "name FILE.png for an image or an animated clip, FILE.mp4 or FILE.webm for a clip, "
+                              "FILE.safetensors for the latents, FOLDER/ for all files");
     return settle_file(output, (size_t)(ending - output), out);
 }
 

@@ -2,7 +2,7 @@
  *
  * FILE.png means FILE.png, FILE.json (the record), FILE.safetensors (the latents) and FILE.trace.json: the engine
  * writes into a folder of ours beside them, and a rename gives each whole file its name. FILE.safetensors means the
- * latents without an image. A name without an ending, a name that ends in '/', and a folder that exists mean a folder
+ * latents without an image, FILE.mp4 and FILE.webm a clip instead of an animated PNG. A name without an ending, a name that ends in '/', and a folder that exists mean a folder
  * of the user's that keeps all files. Other endings are refused, because no such file can be written.
  */
 #ifndef DIT_SUITE_GENERATE_OUTPUTS_H
@@ -15,6 +15,7 @@ typedef struct {
     char stem[SUITE_PATH];   /* the output without its ending; "" for a folder of the user's */
     char folder[SUITE_PATH]; /* where the engine writes                                      */
     bool latents;            /* FILE.safetensors: no picture is wanted                       */
+    const char *clip;        /* "mp4", "webm"; NULL: a PNG                                   */
 } suite_delivery;
 
 /* Decides where files go, and makes nothing. Errors: DIT_ERR_USAGE for an ending that cannot be written, DIT_ERR_IO

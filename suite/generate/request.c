@@ -11,6 +11,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/vae.h"
+#include "suite/generate/checkpoint.h"
 #include "suite/paths.h"
 #include "suite/platform/platform.h"
 #include "suite/text.h"
@@ -103,11 +104,11 @@ static void name_after(request_builder *b, const char *folder)
 static dit_status take_checkpoint(request_builder *b, const char *folder)
 {
     char path[SUITE_PATH];
+    const suite_request *r = b->r;
+    bool decodes = !r->vae && !r->latents_only, prompts = false;
     name_after(b, folder);
+    DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
     DIT_TRY(suite_path(path, "%s/transformer", folder));
-    if (!is_folder(path))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no transformer/", folder),
-                              "a pipeline around a U-Net is not a diffusion transformer");
     DIT_TRY(take_part(path, &b->config, b->weights));
     DIT_TRY(suite_path(path, "%s/vae", folder));
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
@@ -259,11 +260,7 @@ static dit_status take_source(request_builder *b)
     if (has_file(folder, "model_index.json")) return take_checkpoint(b, folder);
     if (has_file(folder, "e2e.json")) return take_run(b, folder);
     if (has_file(folder, "config.json") && has_file(folder, "scheduler_config.json")) return take_bundle(b, folder);
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_NOT_FOUND,
-                 "%s holds neither model_index.json nor e2e.json, nor a config.json beside a scheduler_config.json",
-                 source),
-        "give the folder of a transformer alone with --transformer, and its scheduler with --scheduler");
+    return suite_checkpoint_refuse(source);
 }
 
 static dit_status take_options(request_builder *b)
@@ -530,6 +527,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     copy_call(&w, b, run, "style");
     copy_call(&w, b, run, "image_meta_size");
     dit_json_put_int(&w, run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));
+    if (strcmp(b->r->noise, "counter") != 0) dit_json_put_string(&w, run, "noise", b->r->noise);
     return w.status;
 }
 
@@ -551,6 +549,23 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
     }
     dit_json_put_string(&w, conditions, "kind", b->inputs[0] ? "safetensors" : "seeded");
     if (b->inputs[0]) dit_json_put_string(&w, conditions, "path", b->inputs);
+    return w.status;
+}
+
+/* Image-to-image: the picture that sampling starts from. */
+static dit_status add_image(const request_builder *b, cJSON *document)
+{
+    enum { USUAL_TENTHS = 6 };
+    dit_json_writer w = {0};
+    char path[SUITE_PATH];
+    if (!b->r->image) return DIT_OK;
+    if (!b->vae || b->r->latents_only)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--image needs a VAE, which encodes the picture"),
+                              "name one with --vae DIR, and a picture with --output FILE.png");
+    DIT_TRY(absolute(b->r->image, path));
+    cJSON *image = dit_json_put_object(&w, document, "image");
+    dit_json_put_string(&w, image, "path", path);
+    dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? USUAL_TENTHS / 10.0 : b->r->strength);
     return w.status;
 }
 
@@ -582,7 +597,7 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
     dit_json_put_string(&w, picture, "file", file);
     if (b->r->frames_per_s) dit_json_put_int(&w, picture, "frames_per_s", b->r->frames_per_s);
     if (b->r->pixels && !b->r->latents_only) dit_json_put_bool(&w, picture, "pixels", true);
-    dit_json_put_string(&w, picture, "frames", b->r->numbered ? "numbered" : "animated");
+    dit_json_put_string(&w, picture, "frames", b->r->frames);
     return w.status;
 }
 
@@ -641,6 +656,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     hand_over(&w, document, "scheduler", &b->scheduler);
     DIT_TRY(add_cache(b->r, document));
     DIT_TRY(add_conditions(b, document));
+    DIT_TRY(add_image(b, document));
     DIT_TRY(add_picture(b, document, file, weights_seed));
     dit_json_put_status(&w, add_placement(b->r, document));
     return w.status;

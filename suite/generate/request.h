@@ -21,8 +21,12 @@ typedef struct {
     const char *transformer, *vae, *scheduler; /* folder, folder, file or folder                  */
     const char *weights;                       /* of the transformer, for a model of the catalogue */
     int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
+    const char *noise; /* counter, torch or torch-each */
     double guidance_scale, true_cfg_scale, flow_shift;
-    bool tiling, latents_only, numbered, pixels, trace, probe, fp8_linear, no_graphs;
+    const char *image;  /* the picture to start from; NULL: none                        */
+    double strength;    /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
+    const char *frames; /* of a clip: animated, numbered, mp4 or webm */
+    bool tiling, latents_only, pixels, trace, probe, fp8_linear, no_graphs;
     dit_parallel parallel;
     const char *cache;                         /* settings as JSON (docs/caches.md) */
     const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */

@@ -8,7 +8,8 @@ typedef enum { HARMLESS, REFUSED } foreign_verdict;
 
 static const char no_encoder[] =
     "there is no text encoder: give embeddings that it made with --inputs (prompt_embeds, ...)";
-static const char no_image[] = "there is no image encoder: give its embeddings or latents with --inputs";
+static const char no_image[] =
+    "it is --image FILE here, for image-to-image; embeddings of a picture (Wan) come with --inputs";
 static const char no_teacache[] = "TeaCache is not built; `ditbench list caches` shows what --cache takes";
 static const char first_block[] = "it is --cache '{\"policy\": \"fbcache\", \"threshold\": 0.12}' here";
 static const char no_fast_attn[] = "DiTFastAttn is not supported: every layer attends in full";

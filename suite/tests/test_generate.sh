@@ -154,6 +154,34 @@ texts() {
         "$picture" text sd3.png ditbench.latent_digest >digest && grep -qF "$(cat digest)" sd3.json
 }
 ok "the picture carries its case and the digest that the record has" texts
+facts() { # beside the case: what people look for
+    [ "$("$picture" text flux_dev.png ditbench.model)" = e2e_flux_dev ] && [ "$("$picture" text flux_dev.png ditbench.steps)" = 6 ] &&
+        [ "$("$picture" text flux_dev.png ditbench.seed)" = 42 ] && "$picture" text flux_dev.png ditbench.commit | grep -q . &&
+        "$picture" text parallel.png ditbench.mesh | grep -q 'r2\|u2'
+}
+ok "and model, seed, steps, mesh and commit by themselves" facts
+again() { # the case of a picture, run once more: on one rank, and on two
+    generate --from_image sd3.png --output again.png && within 0 "$picture" same again.png sd3.png &&
+        [ "$("$picture" text again.png ditbench.case_id)" = "$("$picture" text sd3.png ditbench.case_id)" ] &&
+        generate --from_image parallel.png --output again.png && within 0 "$picture" same again.png parallel.png
+}
+ok "--from_image runs the case of a picture once more" again
+ok "and takes no other wish" refuses 2 'something else is asked for' --from_image sd3.png --seed 3
+ok "nor a mesh" refuses 2 'something else is asked for' --from_image sd3.png --ulysses_degree 2
+no_case() { printf '\211PNG\r\n\032\n' >bare.png && refuses 2 'bare.png carries no case' --from_image bare.png; }
+ok "a picture without a case is refused" no_case
+ok "and what is no picture" refuses 6 'is no PNG' --from_image sd3.json
+seeds() { # torch's numbers are the default: the first picture of a list of generators is that of one generator
+    local size="--height 64 --width 64 --num_inference_steps 1 --seed 5"
+    # shellcheck disable=SC2086 # options are words
+    for how in torch torch-each counter; do generate flux.1-schnell~one-of-each $size --num_images 2 --noise $how --output $how.safetensors || return 1; done
+    # shellcheck disable=SC2086
+    generate flux.1-schnell~one-of-each $size --num_images 2 --output usual.safetensors && [ "$(digest_of usual.json)" = "$(digest_of torch.json)" ] &&
+        [ "$(digest_of torch.json)" != "$(digest_of torch-each.json)" ] && [ "$(digest_of torch.json)" != "$(digest_of counter.json)" ] &&
+        grep -q '"initial_noise": "torch"' torch.json && grep -q '"initial_noise": "seeded"' counter.json
+}
+ok "--noise says where the noise of a seed comes from" seeds
+ok "another source of noise is refused" refuses 2 'none of torch, torch-each, counter' "$golden/e2e_flux_dev" --noise numpy
 origins() { grep -q '"conditioning"' sd3.json && [ "$(grep -c '"kind": "safetensors"' sd3.json)" -eq 3 ]; }
 ok "the record says where weights and embeddings came from" origins
 
@@ -178,6 +206,60 @@ through_model() { generate --model checkpoint --num_inference_steps 1 --height 6
 ok "without embeddings they are seeded, and xDiT's --model names the folder" through_model
 says_seeded() { grep -A1 '"conditioning"' seeded.json | grep -q '"seeded"'; }
 ok "the record says that they were seeded" says_seeded
+
+start_from() { # STRENGTH OPTION...: image-to-image from a picture of another model
+    local strength=$1
+    shift
+    generate checkpoint --inputs embeds.safetensors --height 64 --width 64 --num_inference_steps 4 --guidance_scale 3.5 \
+        --image sd3.png --strength "$strength" "$@"
+}
+make_embeds() { # the embeddings of a golden run without its latents
+    python3 - "$golden/e2e_flux_dev/inputs.safetensors" embeds.safetensors <<'PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+length = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + length])
+kept = {k: v for k, v in header.items() if k not in ("latents", "__metadata__")}
+body, out = data[8 + length:], b""
+for value in kept.values():
+    begin, end = value["data_offsets"]
+    value["data_offsets"] = [len(out), len(out) + end - begin]
+    out += body[begin:end]
+text = json.dumps(kept).encode()
+text += b" " * (-len(text) % 8)
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + out)
+PYTHON
+}
+image_to_image() { # half the strength is half the steps; two ranks make the same picture
+    make_embeds && start_from 0.5 --output half.png && grep -q '"vae_encode"' half.json &&
+        grep -q '"steps": 2' half.json && start_from 0.5 --ring_degree 2 --output shared.png && within 1 "$picture" same shared.png half.png &&
+        start_from 1 --output full.png && grep -q '"steps": 4' full.json && [ "$("$picture" same full.png half.png)" -gt 8 ]
+}
+ok "--image starts from a picture" image_to_image
+jpeg_start() { start_from 0.5 --image "$source_dir/engine/tests/pictures/rgb.jpg" --output jpeg.png && [ -s jpeg.png ]; }
+ok "which may be a JPEG" jpeg_start
+bad_start() { echo GIF89a >x.gif && refuses 6 'neither a PNG nor a JPEG' checkpoint --inputs embeds.safetensors --height 64 --width 64 --image x.gif; }
+ok "and no other file" bad_start
+ok "a strength above 1 is refused" refuses 2 'at most 1' checkpoint --image sd3.png --strength 1.5
+ok "a scheduler that cannot begin late refuses a picture" refuses 2 'cannot begin in the middle' --transformer "$golden/pixart_sigma" \
+    --vae "$golden/vae_4ch" --scheduler "$golden/schedulers/dpmpp_2m.json" --height 64 --width 64 --num_inference_steps 4 --image sd3.png
+
+part() { # WORDS HINT COMMAND...: a checkpoint that lacks a part is told by the file, with what would do
+    local words=$1 hint=$2
+    shift 2
+    rm -rf lacking && cp -r checkpoint lacking && (cd lacking && "$@") &&
+        echo '{"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"], "vae": ["diffusers", "AutoencoderKL"], "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"]}' >lacking/model_index.json &&
+        refuses 2 "$words" lacking && grep -q -- "$hint" message
+}
+ok "a folder that is missing is named" part 'no vae/' 'name another VAE' rm -r vae
+ok "weights that are missing too" part 'vae/diffusion_pytorch_model.safetensors is missing' 'not complete' rm vae/diffusion_pytorch_model.safetensors
+pickle() { mv transformer/diffusion_pytorch_model.safetensors transformer/diffusion_pytorch_model.bin; }
+ok "weights as a pickle are foreign" part 'diffusion_pytorch_model.bin is a pickle' 'safe_serialization' pickle
+shard() { mv transformer/diffusion_pytorch_model.safetensors transformer/x-1.safetensors && echo '{"weight_map": {"a": "x-1.safetensors", "b": "x-2.safetensors"}}' >transformer/diffusion_pytorch_model.safetensors.index.json; }
+ok "so is one shard of several" part 'x-2.safetensors is missing' 'fetch this shard' shard
+ok "and the solver's file" part 'scheduler_config.json is missing' "diffusers' layout" rm scheduler/scheduler_config.json
+authors() { mkdir -p authors && touch authors/flux1-schnell.safetensors && refuses 2 "authors' own layout" authors; }
+ok "a model in its authors' layout is told to be one" authors
 
 clip() {
     generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output clip.png &&
@@ -225,7 +307,16 @@ unwritable() { # FILE: an ending that cannot be written makes neither a file nor
         grep -q 'FILE.png .* FILE.safetensors .* FOLDER/' message && [ ! -e "$1" ]
 }
 ok "--output FILE.jpg is refused, with what can be written" unwritable sd3.jpg
-ok "--output FILE.mp4 too" unwritable latte.mp4
+ok "--output FILE.avi too" unwritable latte.avi
+played() { # where the build has libavcodec a clip is a video, else the packages are named
+    if generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output "clip.$1" 2>message; then
+        [ -s "clip.$1" ] && grep -q "\"frames_as\": \"$1\"" clip.json && [ ! -e clip.$1.part ] && grep -qa "$2" "clip.$1"
+    else
+        grep -q 'no libavcodec' message && grep -q 'ci/deps.sh clips' message && [ ! -e "clip.$1" ]
+    fi
+}
+ok "--output FILE.mp4 is a clip, or names what is missing" played mp4 ftyp
+ok "--output FILE.webm too" played webm webm
 made() { # the folders of a file are made; nothing is made where nothing is sampled
     generate "$golden/e2e_flux_schnell" --output made/of/it.png --dry-run >/dev/null && [ ! -e made ] &&
         generate "$golden/e2e_flux_schnell" --output made/of/it.png && [ -s made/of/it.png ] && [ "$(ls made/of | wc -l)" = 3 ]

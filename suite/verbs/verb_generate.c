@@ -5,6 +5,7 @@
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
 #include "suite/generate/outputs.h"
+#include "suite/generate/picture_case.h"
 #include "suite/generate/request.h"
 #include "suite/generate/xdit_flags.h"
 #include "suite/launch/one_case.h"
@@ -31,7 +32,9 @@ static const char purpose[] =
     "pipelines' names (prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), from --prompt\n"
     "where the model has a text table, or are seeded noise. --output FILE.png writes FILE.png, FILE.json (the\n"
     "record) and FILE.safetensors (the latents); --output FILE.safetensors writes the last two, for models whose\n"
-    "VAE is not supported; --output DIR keeps all files there, with the case and the engine's log. All flags of\n"
+    "VAE is not supported; FILE.mp4 and FILE.webm are clips; --output DIR keeps all files there, with the case and "
+    "the\n"
+    "engine's log. A seed gives the latents that diffusers has of a generator on the CPU, in float32. All flags of\n"
     "xDiT are understood: a flag that changes nothing is accepted with a note; a flag whose method is not\n"
     "supported is refused with the reason.\n"
     "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
@@ -43,6 +46,7 @@ static const char examples[] =
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --pipefusion_parallel_degree 2 --num_pipeline_patch 4\n"
     "ditbench generate engine/tests/golden/e2e_wan_unipc --output wan.safetensors\n"
     "ditbench generate flux.1-dev --backend cuda --dtype bf16 --output flux.png\n"
+    "ditbench generate --from_image flux.png --output again.png\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
 enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
@@ -50,7 +54,8 @@ enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
 typedef struct {
     suite_cli cli;
     suite_single_params single;
-    suite_request request;
+    suite_request request, unsaid; /* unsaid: the request of nobody who asks for anything */
+    const char *from_image;
     suite_foreign foreign;
     suite_displaced displaced;
     const char *model, *frames, *output_type;
@@ -62,7 +67,7 @@ typedef struct {
     int pipe[2];
     suite_progress progress;
     double step_began_s;
-    char line[READ_BYTES];
+    char line[READ_BYTES], label[48];
     size_t used;
 } generate_call;
 
@@ -83,7 +88,8 @@ static void take_line(generate_call *call, double elapsed_s)
     progress->done = at;
     progress->timed = step ? at : 0; /* what is left of a decode cannot be told from its first parts */
     progress->timed_s += seconds;
-    progress->label = step && at < of ? "steps" : "decoding";
+    snprintf(call->label, sizeof call->label, "steps, %.2f s each", progress->timed_s / (at ? at : 1));
+    progress->label = step && at < of ? call->label : "decoding";
     call->step_began_s = elapsed_s;
 }
 
@@ -201,6 +207,24 @@ static dit_status settle_prompts(generate_call *call)
     return DIT_OK;
 }
 
+/* A clip is what the name of the output says, or what --frames says. */
+static dit_status settle_frames(generate_call *call)
+{
+    static const char *const words[] = {"animated", "numbered", "mp4", "webm", NULL};
+    const char *named = call->delivery.clip;
+    call->request.frames = call->frames ? call->frames : named ? named : "animated";
+    if (dit_words_find(words, call->request.frames) < 0)
+        return dit_fail_word(DIT_ERR_USAGE, "--frames", call->frames, words);
+    if (!named || strcmp(named, call->request.frames) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_USAGE, "--frames %s, but --output names a file .%s", call->frames, named);
+}
+
+static dit_status check_noise(const char *noise)
+{
+    static const char *const names[] = {"torch", "torch-each", "counter", NULL};
+    return dit_words_find(names, noise) >= 0 ? DIT_OK : dit_fail_word(DIT_ERR_USAGE, "--noise", noise, names);
+}
+
 static dit_status settle_words(generate_call *call)
 {
     const char *operand = call->cli.operands[0];
@@ -209,9 +233,10 @@ static dit_status settle_words(generate_call *call)
     if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
     call->request.source = operand ? operand : call->model;
     DIT_TRY(settle_prompts(call));
-    call->request.numbered = call->frames && strcmp(call->frames, "numbered") == 0;
-    if (call->frames && !call->request.numbered && strcmp(call->frames, "animated") != 0)
-        return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
+    DIT_TRY(check_noise(call->request.noise));
+    if (!isnan(call->request.strength) && !(call->request.strength > 0 && call->request.strength <= 1))
+        return DIT_FAIL(DIT_ERR_USAGE, "--strength %g is not above 0 and at most 1", call->request.strength);
+    DIT_TRY(settle_frames(call));
     bool latent = call->output_type && strcmp(call->output_type, "latent") == 0;
     if (call->output_type && !latent && strcmp(call->output_type, "pil") != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not supported", call->output_type),
@@ -251,6 +276,10 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     if (cJSON_IsNumber(latency)) dit_json_put_number(&w, answer, "sampling_s", latency->valuedouble * 1e-9);
     if (dit_json_member(record, "decode_ns"))
         dit_json_put_number(&w, answer, "decoding_s", seconds_of(record, "decode_ns"));
+    const cJSON *phase;
+    cJSON *phases = dit_json_put_object(&w, answer, "phases_s");
+    cJSON_ArrayForEach(phase, dit_json_member(record, "phases_ns"))
+        dit_json_put_number(&w, phases, phase->string, phase->valuedouble * 1e-9);
     dit_json_put_number(&w, answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
     return w.status;
 }
@@ -275,6 +304,17 @@ static void print_pictures(const cJSON *pictures)
     }
 }
 
+/* The phases that the line has not told yet. */
+static void print_phases(const cJSON *phases)
+{
+    const cJSON *phase;
+    cJSON_ArrayForEach(phase, phases)
+    {
+        if (strcmp(phase->string, "denoise") != 0 && strcmp(phase->string, "vae_decode") != 0)
+            printf(", %s %.3f s", phase->string, phase->valuedouble);
+    }
+}
+
 static void print_answer(const cJSON *answer)
 {
     const cJSON *pictures = dit_json_member(answer, "pictures");
@@ -288,6 +328,7 @@ static void print_answer(const cJSON *answer)
     const cJSON *decoding = dit_json_member(answer, "decoding_s");
     printf("%d steps in %.3f s", (int)dit_json_int_or(answer, "steps", 0), sampling ? sampling->valuedouble : 0.0);
     if (decoding) printf(", decoded in %.3f s", decoding->valuedouble);
+    print_phases(dit_json_member(answer, "phases_s"));
     const char *conditioning = dit_json_text_or(answer, "conditioning", "");
     printf("; %s\n", strcmp(conditioning, "seeded") == 0     ? "seeded embeddings"
                      : strcmp(conditioning, "captions") == 0 ? "captions"
@@ -332,12 +373,71 @@ static dit_status show_case(generate_call *call, const cJSON *kase)
     return suite_cli_print_json("generate", kase);
 }
 
+/* ---- once more --------------------------------------------------------------------------------------------------- */
+
+/* A picture says everything: no other wish is listened to, so none is accepted. */
+static dit_status refuse_other_wishes(const generate_call *call)
+{
+    static const int64_t none[DIT_AXIS_COUNT];
+    bool others = call->cli.operand_count || call->model || call->prompts.count || call->use_cfg_parallel ||
+                  call->use_parallel_vae || call->enable_tiling || call->output_type ||
+                  memcmp(&call->request, &call->unsaid, sizeof call->request) != 0 ||
+                  memcmp(call->degree, none, sizeof none) != 0;
+    if (!others) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--from_image runs the case of the picture; something else is asked for"),
+        "give --output and nothing that decides what is made");
+}
+
+/* Clips go where --output says; all else stays. */
+static dit_status put_frames(const generate_call *call, cJSON *kase)
+{
+    dit_json_writer w = {0};
+    cJSON *picture = cJSON_GetObjectItemCaseSensitive(kase, "picture");
+    const char *before = dit_json_text_or(picture, "frames", "animated");
+    bool clip = strcmp(before, "mp4") == 0 || strcmp(before, "webm") == 0;
+    if (!picture || (!call->delivery.clip && !clip)) return DIT_OK;
+    cJSON_DeleteItemFromObjectCaseSensitive(picture, "frames");
+    dit_json_put_string(&w, picture, "frames", call->delivery.clip ? call->delivery.clip : "animated");
+    return w.status;
+}
+
+static dit_status run_again(generate_call *call, const dit_json *kase)
+{
+    const cJSON *parallel, *platform;
+    DIT_TRY(dit_json_require_object(kase, kase->root, "", "parallel", &parallel));
+    DIT_TRY(dit_parallel_from_json(kase, parallel, "/parallel", &call->request.parallel));
+    DIT_TRY(dit_json_require_object(kase, kase->root, "", "platform", &platform));
+    call->request.backend = dit_json_text_or(platform, "backend", "cpu");
+    call->request.element = NULL;
+    call->single.world_size = dit_parallel_world_size(&call->request.parallel);
+    call->single.threads_per_rank = (int)dit_json_int_or(platform, "threads_per_rank", 1);
+    if (!call->single.launcher && call->single.world_size == 1) call->single.launcher = "local";
+    if (call->single.deadline_s <= 0) call->single.deadline_s = ALL_DAY_S;
+    DIT_TRY(settle_backend(call));
+    DIT_TRY(put_frames(call, kase->root));
+    return call->cli.dry_run ? show_case(call, kase->root) : run_case(call, kase->root);
+}
+
+static dit_status generate_again(generate_call *call)
+{
+    dit_json kase;
+    DIT_TRY(refuse_other_wishes(call));
+    DIT_TRY(suite_picture_case_read(call->from_image, &kase));
+    dit_status st = run_again(call, &kase);
+    dit_json_release(&kase);
+    return st;
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------------------------- */
+
 static dit_status generate(generate_call *call)
 {
     cJSON *kase;
     char *notes;
     DIT_TRY(suite_foreign_judge(&call->foreign));
     DIT_TRY(suite_delivery_init(call->cli.output ? call->cli.output : "image.png", &call->delivery));
+    if (call->from_image) return generate_again(call);
     DIT_TRY(settle_words(call));
     DIT_TRY(settle_mesh(call));
     DIT_TRY(settle_backend(call));
@@ -351,7 +451,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 39 };
+    enum { OWN = 48 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -361,16 +461,25 @@ int suite_verb_generate(int argc, char **argv)
                          .weights_seed = -1,
                          .guidance_scale = NAN,
                          .true_cfg_scale = NAN,
+                         .strength = NAN,
                          .flow_shift = NAN,
+                         .noise = "torch",
                          .attention = "auto",
                          .backend = "cpu"};
+    memcpy(&call->unsaid, r, sizeof *r); /* with its padding */
     const suite_option own[] = {
         {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
         {"prompt", 0, SUITE_OPTION_STRINGS, "TEXT",
          "a caption for a model with a text table; several make a picture each; shapes:SPLIT:COUNT: those of a split",
          &call->prompts, 0, 0},
+        {"from_image", 0, SUITE_OPTION_STRING, "FILE", "run the case of a PNG once more that generate wrote",
+         &call->from_image, 0, 0},
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
          &r->inputs, 0, 0},
+        {"image", 0, SUITE_OPTION_STRING, "FILE",
+         "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3)", &r->image, 0, 0},
+        {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
+         0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},
         {"vae", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->vae, 0, 0},
         {"scheduler", 0, SUITE_OPTION_STRING, "FILE", "scheduler_config.json, or its folder", &r->scheduler, 0, 0},
@@ -386,6 +495,10 @@ int suite_verb_generate(int argc, char **argv)
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
         {"seed", 0, SUITE_OPTION_INT, "N", "seed of the noise and of seeded embeddings", &r->seed, 0,
          INT64_C(9007199254740991)},
+        {"noise", 0, SUITE_OPTION_STRING, "HOW",
+         "torch (default): the latents of diffusers with one CPU generator; torch-each: with a list, seeds N, N + 1, "
+         "...; counter: those of workloads",
+         &r->noise, 0, 0},
         {"weights_seed", 0, SUITE_OPTION_INT, "N", "seed of seeded weights", &r->weights_seed, 0,
          INT64_C(9007199254740991)},
         {"num_images", 0, SUITE_OPTION_INT, "N", "number of images (default: rows of the inputs)", &r->num_images, 1,
@@ -408,8 +521,8 @@ int suite_verb_generate(int argc, char **argv)
         {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode by rows, instead of rank 0 alone",
          &call->use_parallel_vae, 0, 0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
-        {"frames", 0, SUITE_OPTION_STRING, "HOW", "write a clip as one animated file (default) or as numbered files",
-         &call->frames, 0, 0},
+        {"frames", 0, SUITE_OPTION_STRING, "HOW",
+         "write a clip as an animated PNG (default), numbered PNGs, mp4 or webm", &call->frames, 0, 0},
         {"pixels", 0, SUITE_OPTION_FLAG, NULL,
          "also keep the colours, not rounded: in the file of latents, for quality", &r->pixels, 0, 0},
         {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},

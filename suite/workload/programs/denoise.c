@@ -221,6 +221,13 @@ static double true_cfg_scale(const suite_cell *cell)
     return asked ? asked->valuedouble : dit_json_number_or(cell->model->default_run, "true_cfg_scale", 1);
 }
 
+/* Counted numbers are left unsaid, so that cases keep their ids. */
+static void put_noise(dit_json_writer *w, const suite_cell *cell, cJSON *run)
+{
+    const cJSON *noise = cell->values[SUITE_PARAMETER_NOISE];
+    if (noise && strcmp(noise->valuestring, "counter") != 0) dit_json_put_string(w, run, "noise", noise->valuestring);
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     put_model(w, cell, document);
@@ -231,6 +238,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
     suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
     if (true_cfg_scale(cell) > 1) dit_json_put_number(w, run, "true_cfg_scale", true_cfg_scale(cell));
+    put_noise(w, cell, run);
 }
 
 static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
