@@ -173,6 +173,12 @@
       "time of a plan over one that no plan within the limit undercuts") \
     X(PLAN_OVER_EXHAUSTIVE, "plan_over_exhaustive", FACTOR, LOWER, EXACTLY, false, "plan/over_exhaustive", 1, \
       "time of a plan over the best of all, tried one by one; of small chains") \
+    X(PLAN_OVER_ONE_SIZE, "plan_over_one_size", FACTOR, LOWER, EXACTLY, false, "plan/over_one_size", 1, \
+      "time of planned batches over that of groups of one size that never change") \
+    X(PLAN_WORST_OVER_ONE_SIZE, "plan_worst_over_one_size", FACTOR, LOWER, EXACTLY, false, "plan/worst_over_one_size", 1, \
+      "the same of the batch in which it is greatest") \
+    X(PLAN_CHANGES, "plan_changes", COUNT, NEITHER, EXACTLY, false, "plan/changes", 1, \
+      "how often planned groups of devices change") \
     X(STAGE_TIME_IMBALANCE, "stage_time_imbalance", FACTOR, LOWER, EXACTLY, false, "plan/time_imbalance", 1, \
       "time of a plan's slowest stage over the mean of all stages") \
     X(STAGE_MEMORY_IMBALANCE, "stage_memory_imbalance", FACTOR, LOWER, EXACTLY, false, "plan/memory_imbalance", 1, \

@@ -3,6 +3,7 @@
 #include "base/cache.h"
 #include "base/layer.h"
 #include "base/words.h"
+#include "suite/catalogue/cut.h"
 #include "suite/catalogue/engine.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/way.h"
@@ -199,6 +200,15 @@ static dit_status check_fraction(const dit_json *doc, const char *pointer, const
         "for ranks that exchange nothing, use the method naive-patch");
 }
 
+static dit_status check_drift(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                              const cJSON *value)
+{
+    if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, row, "a number", value);
+    if (value->valuedouble >= 0.01 && value->valuedouble <= 100) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside 0.01 to 100", row->key,
+                         value->valuedouble);
+}
+
 static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                      const cJSON *value)
 {
@@ -361,6 +371,8 @@ static const suite_parameter_kind
     kind_SEARCH       = {check_word, .words = suite_search_order_words},
     kind_STAGE_BLOCKS = {check_stage_blocks, .form = "a list: blocks of each stage", .is_whole = true},
     kind_FRACTION     = {check_fraction, .form = "a number in (0, 1]"},
+    kind_DRIFT        = {check_drift, .form = "a number from 0.01 to 100"},
+    kind_GROUPING     = {check_word, .words = suite_cut_words},
     kind_SWITCH       = {check_switch, .form = "true or false"},
     kind_INTEGER      = {check_number, .form = "an integer", .has_range = true, .is_whole = true},
     kind_NUMBER       = {check_number, .form = "a number", .has_range = true};

@@ -23,8 +23,10 @@ enum {
     SUITE_READS_DENOISE_DECODE = SUITE_READS_DENOISE | SUITE_READS_DECODE,
     SUITE_READS_DENOISE_ATTEND = SUITE_READS_DENOISE | SUITE_READS_ATTEND,
     SUITE_READS_DECODE_PIPELINE = SUITE_READS_DECODE | SUITE_READS_PIPELINE,
-    SUITE_READS_ATTEND_PLAN = SUITE_READS_ATTEND | SUITE_READS_PLAN,
-    SUITE_READS_RUN = SUITE_READS_ALL & ~SUITE_READS_PLAN, /* what ranks compute */
+    SUITE_READS_PLANS = SUITE_READS_PLAN | SUITE_READS_SEQUENCES,
+    SUITE_READS_ATTEND_PLANS = SUITE_READS_ATTEND | SUITE_READS_PLANS,
+    SUITE_READS_RUN = SUITE_READS_ALL & ~SUITE_READS_PLANS, /* what ranks compute */
+    SUITE_READS_RUN_SEQUENCES = SUITE_READS_RUN | SUITE_READS_SEQUENCES,
     SUITE_READS_FORWARD = SUITE_READS_RUN,                 /* degrees, by what their axis needs (base/axis.h) */
     SUITE_READS_STEPS = SUITE_READS_DENOISE,
 };
@@ -54,7 +56,7 @@ enum {
     X(NUM_INFERENCE_STEPS, "num_inference_steps",   STEPS, INTEGER,      1, 100000,           DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(GUIDANCE_SCALE,      "guidance_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(TRUE_CFG_SCALE,      "true_cfg_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
-    X(SEED,                "seed",                  SAME,  INTEGER,      0, 9007199254740991, RUN,             OPTIONAL, ANY,       ADDED) \
+    X(SEED,                "seed",                  SAME,  INTEGER,      0, 9007199254740991, RUN_SEQUENCES,   OPTIONAL, ANY,       ADDED) \
     X(NOISE,               "noise",                 NONE,  NOISE,        0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(TEXT_TOKENS,         "text_tokens",           SAME,  INTEGER,      1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SCHEDULER,           "scheduler",             NONE,  SCHEDULER,    0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
@@ -81,26 +83,32 @@ enum {
     X(ENGINE,              "engine",                SAME,  ENGINE,       0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(THREADS_PER_RANK,    "threads_per_rank",      SAME,  THREADS,      1, 4096,             RUN,             OPTIONAL, ANY,       ADDED) \
     X(TILING,              "tiling",                SAME,  SWITCH,       0, 1,                DECODE_PIPELINE, OPTIONAL, ANY,       ADDED) \
-    X(TOKENS,              "tokens",                SAME,  INTEGER,      1, 1 << 24,          ATTEND_PLAN,     REQUIRED, ANY,       NAMED) \
-    X(HEADS,               "heads",                 SAME,  INTEGER,      1, 4096,             ATTEND_PLAN,     REQUIRED, ANY,       NAMED) \
+    X(TOKENS,              "tokens",                SAME,  INTEGER,      1, 1 << 24,          ATTEND_PLANS,    REQUIRED, ANY,       NAMED) \
+    X(HEADS,               "heads",                 SAME,  INTEGER,      1, 4096,             ATTEND_PLANS,    REQUIRED, ANY,       NAMED) \
     X(KV_HEADS,            "kv_heads",              SAME,  INTEGER,      1, 4096,             ATTEND,          OPTIONAL, ANY,       NAMED) \
-    X(HEAD_DIM,            "head_dim",              SAME,  INTEGER,      1, 4096,             ATTEND_PLAN,     REQUIRED, ANY,       NAMED) \
-    X(BATCH,               "batch",                 SAME,  INTEGER,      1, 4096,             ATTEND_PLAN,     OPTIONAL, ANY,       NAMED) \
-    X(CAUSAL,              "causal",                SAME,  SWITCH,       0, 1,                ATTEND_PLAN,     OPTIONAL, ANY,       NAMED) \
+    X(HEAD_DIM,            "head_dim",              SAME,  INTEGER,      1, 4096,             ATTEND_PLANS,    REQUIRED, ANY,       NAMED) \
+    X(BATCH,               "batch",                 SAME,  INTEGER,      1, 4096,             ATTEND_PLANS,    OPTIONAL, ANY,       NAMED) \
+    X(CAUSAL,              "causal",                SAME,  SWITCH,       0, 1,                ATTEND_PLANS,    OPTIONAL, ANY,       NAMED) \
     X(LAYOUT,              "layout",                SAME,  LAYOUT,       0, 0,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(PACKED,              "packed",                SAME,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(PAD_TOKENS,          "pad_tokens",            NONE,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(PAD_HEADS,           "pad_heads",             NONE,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
-    X(NUM_LAYERS,          "num_layers",            SAME,  INTEGER,      1, 1024,             PLAN,            REQUIRED, SIMULATED, NAMED) \
-    X(VOCABULARY,          "vocabulary",            SAME,  INTEGER,      0, 1 << 24,          PLAN,            OPTIONAL, SIMULATED, NAMED) \
-    X(MEMORY_LIMIT,        "memory_limit_gib",      SAME,  NUMBER,       0, 1 << 20,          PLAN,            REQUIRED, SIMULATED, NAMED) \
+    X(NUM_LAYERS,          "num_layers",            SAME,  INTEGER,      1, 1024,             PLANS,           REQUIRED, SIMULATED, NAMED) \
+    X(VOCABULARY,          "vocabulary",            SAME,  INTEGER,      0, 1 << 24,          PLANS,           OPTIONAL, SIMULATED, NAMED) \
+    X(MEMORY_LIMIT,        "memory_limit_gib",      SAME,  NUMBER,       0, 1 << 20,          PLANS,           REQUIRED, SIMULATED, NAMED) \
     X(STRATEGIES,          "strategies",            SAME,  STRATEGIES,   0, 0,                PLAN,            REQUIRED, SIMULATED, NAMED) \
     X(STAGES,              "stages",                SAME,  INTEGER,      1, 64,               PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(MICRO_BATCHES,       "micro_batches",         SAME,  INTEGER,      1, 4096,             PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(BALANCE,             "balance",               SAME,  BALANCE,      0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(GRANULARITY,         "granularity",           SAME,  GRANULARITY,  0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED) \
     X(OPERATOR_SPLITS,     "operator_splits",       SAME,  INTEGER,      1, 64,               PLAN,            OPTIONAL, SIMULATED, NAMED) \
-    X(SEARCH,              "search",                SAME,  SEARCH,       0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED)
+    X(SEARCH,              "search",                SAME,  SEARCH,       0, 0,                PLAN,            OPTIONAL, SIMULATED, NAMED) \
+    X(SPREAD,              "spread",                SAME,  NUMBER,       0, 4,                SEQUENCES,       OPTIONAL, SIMULATED, NAMED) \
+    X(BATCHES,             "batches",               SAME,  INTEGER,      1, 1024,             SEQUENCES,       OPTIONAL, SIMULATED, NAMED) \
+    X(DRIFT,               "drift",                 SAME,  DRIFT,        0, 0,                SEQUENCES,       OPTIONAL, SIMULATED, NAMED) \
+    X(GROUPING,            "grouping",              SAME,  GROUPING,     0, 0,                SEQUENCES,       OPTIONAL, SIMULATED, NAMED) \
+    X(REPLAN_EVERY,        "replan_every",          SAME,  INTEGER,      0, 1024,             SEQUENCES,       OPTIONAL, SIMULATED, NAMED) \
+    X(REPLAN_S,            "replan_s",              SAME,  NUMBER,       0, 1000000,          SEQUENCES,       OPTIONAL, SIMULATED, NAMED)
 /* clang-format on */
 
 typedef enum {

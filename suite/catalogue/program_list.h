@@ -13,7 +13,8 @@
     X(DENOISE, denoise) \
     X(DECODE,  vae_decode) \
     X(ATTEND,  attention) \
-    X(PLAN,    layer_plan)
+    X(PLAN,    layer_plan) \
+    X(SEQUENCES, sequence_plan)
 /* clang-format on */
 
 typedef enum {

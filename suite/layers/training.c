@@ -11,6 +11,7 @@ typedef struct {
     const suite_layer_question *question;
     unsigned parts;
     suite_strategy strategy;
+    int sequence;                   /* ranks that share the tokens  */
     int64_t width, sequences, rows; /* C; of a rank */
 } element;
 
@@ -19,25 +20,26 @@ static bool has(const element *e, suite_part part)
     return e->parts & 1u << part;
 }
 
-static element element_of(const suite_training *training, unsigned parts, const suite_strategy *strategy)
-{
-    const suite_layer_question *q = training->question;
-    int replicas = strategy->data * strategy->shard;
-    return (element){.training = training,
-                     .question = q,
-                     .parts = parts,
-                     .strategy = *strategy,
-                     .width = q->heads * q->head_dim,
-                     .sequences = training->micro_batch / replicas,
-                     .rows = training->micro_batch / replicas * q->tokens};
-}
-
-/* ---- parameters and activations ---------------------------------------------------------------------------------- */
-
 static int64_t share(int64_t whole, int ranks)
 {
     return (whole + ranks - 1) / ranks;
 }
+
+static element element_of(const suite_training *training, unsigned parts, const suite_strategy *strategy)
+{
+    const suite_layer_question *q = training->question;
+    int replicas = strategy->data * strategy->shard, sequence = training->sequence > 1 ? training->sequence : 1;
+    return (element){.training = training,
+                     .question = q,
+                     .parts = parts,
+                     .strategy = *strategy,
+                     .sequence = sequence,
+                     .width = q->heads * q->head_dim,
+                     .sequences = training->micro_batch / replicas,
+                     .rows = training->micro_batch / replicas * share(q->tokens, sequence)};
+}
+
+/* ---- parameters and activations ---------------------------------------------------------------------------------- */
 
 /* Of a rank before they are sharded: matrices are shared by tensor ranks, vectors of C are not. */
 static double parameters_of(const suite_layer_question *q, unsigned parts, int tensor)
@@ -99,17 +101,19 @@ static dit_cost_op norm(const element *e)
 static dit_cost_op attention(const element *e)
 {
     const suite_layer_question *q = e->question;
-    int64_t heads = share(q->heads, e->strategy.tensor);
+    bool ring = e->training->ring;
+    int64_t heads = share(q->heads, e->strategy.tensor * (ring ? 1 : e->sequence));
+    int64_t queries = ring ? share(q->tokens, e->sequence) : q->tokens;
     double seen = q->causal ? ((double)q->tokens + 1) / (2 * (double)q->tokens) : 1;
     return (dit_cost_op){.kind = DIT_COST_OP_ATTENTION,
                          .attention = {.B = e->sequences,
                                        .H = heads,
-                                       .Sq = q->tokens,
+                                       .Sq = queries,
                                        .Sk = q->tokens,
                                        .D = q->head_dim,
                                        .seen = seen,
                                        .uneven = q->causal ? 1 : 0},
-                         .elements = e->rows * heads * q->head_dim};
+                         .elements = e->sequences * queries * heads * q->head_dim};
 }
 
 static int ops_of(const element *e, suite_part part, dit_cost_op out[OPS])
@@ -147,6 +151,7 @@ static int ops_of(const element *e, suite_part part, dit_cost_op out[OPS])
 
 typedef struct {
     double forward_s, backward_s, forward_host_s, backward_host_s, flops;
+    double attention_s, attention_backward_s; /* of the first two */
 } element_time;
 
 static double product_backward(const dit_cost_device *device, const dit_cost_op *op, double forward)
@@ -176,6 +181,9 @@ static void add_op(const element *e, const dit_cost_device *device, const dit_co
     sum->backward_s += product_backward(device, op, product) + parts_backward * (whole.device_s - product);
     sum->backward_host_s += host_backward * whole.host_s;
     sum->flops += flops_of(op);
+    if (op->kind != DIT_COST_OP_ATTENTION) return;
+    sum->attention_s += whole.device_s;
+    sum->attention_backward_s += product_backward(device, op, product);
 }
 
 static element_time time_on(const element *e, const dit_cost_device *device)
@@ -218,6 +226,24 @@ static double replica_seconds(const element *e, dit_cost_collective collective, 
     return s->split * suite_wires_seconds(&e->training->wires, groups, collective, bytes / s->split);
 }
 
+/* What the exchanges of ranks that share tokens add, forward and backward, on device and host. */
+static double sequence_seconds(const element *e, const element_time *alone, int element_bytes)
+{
+    const suite_training *training = e->training;
+    const suite_wire_groups groups = {e->sequence, e->strategy.tensor};
+    double own = (double)e->rows * (double)share(e->width, e->strategy.tensor) * element_bytes, hops, sent;
+    double call = dit_cost_collective_dispatch_seconds(training->profile);
+    if (e->sequence < 2 || !has(e, SUITE_PART_ATTENTION)) return 0;
+    if (training->ring) {
+        hops = (e->sequence - 1) *
+               (call + suite_wires_seconds(&training->wires, groups, DIT_COST_SEND_RECV, 2 * own));
+        return fmax(hops - alone->attention_s, 0) + fmax(2 * hops - alone->attention_backward_s, 0);
+    }
+    sent = own * (e->sequence - 1) / e->sequence;
+    return 2 * (2 * call + suite_wires_seconds(&training->wires, groups, DIT_COST_ALL_TO_ALL, 3 * sent) +
+                suite_wires_seconds(&training->wires, groups, DIT_COST_ALL_TO_ALL, sent));
+}
+
 /* Computation that takes `alone` by itself, `beside` while the collective runs. */
 static double both(double alone, double beside, double collective)
 {
@@ -230,7 +256,8 @@ static double both(double alone, double beside, double collective)
 static bool is_possible(const element *e)
 {
     int replicas = e->strategy.data * e->strategy.shard;
-    return e->training->micro_batch % replicas == 0 && e->sequences > 0 && e->question->heads % e->strategy.tensor == 0;
+    int heads = e->strategy.tensor * (e->training->ring ? 1 : e->sequence);
+    return e->training->micro_batch % replicas == 0 && e->sequences > 0 && e->question->heads % heads == 0;
 }
 
 static void add_memory(const element *e, double weights, int element_bytes, suite_element_cost *out)
@@ -268,11 +295,11 @@ static void add_time(const element *e, double weights, int element_bytes, suite_
     double backward = slower(both(alone.backward_s, beside.backward_s, gather + scatter), backward_host);
     double with_sum = slower(both(alone.backward_s, beside.backward_s, reduce), backward_host + call);
     out->micro_s = slower(both(alone.forward_s, beside.forward_s, gather), forward_host) + forward_sums * sum +
-                   backward + backward_sums * sum;
+                   backward + backward_sums * sum + sequence_seconds(e, &alone, element_bytes);
     if (s->data > 1) out->step_s = fmax(with_sum - backward, 0);
     double updated = weights / s->shard * (2 * element_bytes + 2 * ADAM_FP32 * FP32);
     out->step_s += dit_cost_elementwise_seconds(training->device, updated);
-    out->forward_flops = alone.flops * s->tensor * s->data * s->shard;
+    out->forward_flops = alone.flops * s->tensor * s->data * s->shard * e->sequence;
 }
 
 suite_element_cost suite_training_cost(const suite_training *training, unsigned parts, const suite_strategy *strategy)

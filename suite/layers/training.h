@@ -11,6 +11,10 @@
  *                 Adam (ZeRO, arXiv:1910.02054), which an update reads and writes once
  *   activations   elements a token of a layer: 4 C + 12 C / tensor (Korthikanti et al., arXiv:2205.05198, without
  *                 dropout's masks, and without scores, which FlashAttention computes again); recomputed: C
+ *   sequence      ranks that share tokens hold whole weights and their share of the activations. Ulysses
+ *                 (arXiv:2309.14509): q, k, v and the output in two all-to-alls each way, which wait. A ring
+ *                 (arXiv:2310.01889): keys and values go around once forward, with their gradients twice backward, beside
+ *                 the attention, and wait where that is shorter
  *   collectives   suite_wires_seconds. Sums of tensor ranks wait; gathers of sharded weights and sums of gradients run
  *                 beside the computation, which has fewer processors meanwhile (dit_cost_device_beside)
  * Not counted: workspaces and fragments of an allocator, dropout, bias gradients, what a framework adds.
@@ -44,6 +48,8 @@ typedef struct {
     const dit_cost_profile *profile;
     suite_wires wires;
     int64_t micro_batch; /* sequences of all devices of a stage together */
+    int sequence;        /* devices that share the tokens of each sequence, beside the strategy; 0: 1 */
+    bool ring;           /* they pass keys and values around a ring; else they exchange heads (Ulysses) */
 } suite_training;
 
 typedef struct {

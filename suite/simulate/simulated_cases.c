@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "suite/launch/process_pool.h"
 #include "suite/launch/scratch.h"
-#include "suite/layers/plan_record.h"
 #include "suite/paths.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/programs/program.h"
@@ -20,7 +19,7 @@ static const char *platform_word(const suite_case *one, const char *key)
 
 bool suite_batch_is_planned(const suite_case *one)
 {
-    return suite_program_of_case(one->document)->is_planned;
+    return suite_program_of_case(one->document)->plan;
 }
 
 dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH], suite_launch_plan *out)
@@ -78,7 +77,7 @@ static dit_status plan_one(const suite_batch_item *item, const suite_calibration
     suite_cluster cluster = {0};
     DIT_TRY(suite_cluster_load(platform_word(item->kase, "name"), &cluster));
     suite_calibration_cluster(calibration, &cluster);
-    dit_status st = suite_plan_leave_record(&document, &cluster, &watch, item->out_dir, &out->exit_code);
+    dit_status st = suite_program_of_case(item->kase->document)->plan(&document, &cluster, &watch, item->out_dir, &out->exit_code);
     suite_cluster_release(&cluster);
     out->end = st == DIT_ERR_TIMEOUT       ? SUITE_PROCESS_TIMEOUT
                : st == DIT_ERR_INTERRUPTED ? SUITE_PROCESS_INTERRUPTED

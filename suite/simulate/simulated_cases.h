@@ -41,7 +41,7 @@ dit_status suite_batch_run(const suite_batch *batch);
  * suite_simulate_engine and suite_platform_load. */
 dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH],
                             suite_launch_plan *out);
-/* Whether the harness computes the case itself, without SimGrid (program.h, is_planned). */
+/* Whether the harness computes the case itself, without SimGrid (program.h, plan). */
 bool suite_batch_is_planned(const suite_case *one);
 /* Leaves in `out_dir` the files that the launcher, or the planner, needs. */
 dit_status suite_batch_prepare(const suite_case *one, const suite_calibration *calibration, const char *out_dir);

@@ -73,7 +73,18 @@ wait $run
 [ $? -eq 143 ] && ! pgrep -P $run >/dev/null
 report $? "a signal ends a plan at once, and nothing is left"
 
-for file in galvatron galvatron/galvatron-small galvatron/galvatron-bmw osdp colossal-auto colossal-ai pangu-alpha; do
+# Groups for sequences of different lengths: planned, too.
+sed 's/"name": "ask",/"name": "cut",/; s/"program": "layer_plan",/"program": "sequence_plan",/; s/"tokens": 512/"tokens": 2048, "spread": 1, "batches": 2/
+     s/\[0.5, 2\]/[0.2, 40]/; s/"strategies": \["data", "data+shard"\]/"grouping": ["one", "groups"]/; s/"series": "strategies"/"series": "grouping"/
+     s/plan_over_exhaustive <= 1.000001/plan_worst_over_one_size <= 1.000001/' "$work/ask.json" >"$work/cut.json"
+plain run "$work/cut.json" --output "$work/cut" -q >"$work/out" 2>&1
+report $? "groups of devices are planned without engine and SimGrid"
+grep -q '4 of 4 runs, 2 ok, 2 oom' "$work/out" && grep -q 'the longest sequence needs [0-9.]* GiB a device on all 8' "$work/cut/journal.jsonl"
+report $? "what fits no group is out of memory, with what it needs"
+plain verify "$work/cut" >"$work/out" 2>&1 && grep -q sound "$work/out" && plain report "$work/cut" >"$work/out" 2>&1 &&
+    grep -q 'claims: 1 hold' "$work/out"
+report $? "that session is sound, and its claims are judged"
+for file in galvatron galvatron/galvatron-small galvatron/galvatron-bmw osdp colossal-auto colossal-ai pangu-alpha flexsp bytescale galvatron/galvatron-2025; do
     plain validate "papers/$file" >"$work/out" 2>&1 && grep -q ', 0 dropped, 0 merged' "$work/out"
     report $? "papers/$file is good, and every cell is a case"
 done

@@ -12,6 +12,7 @@
 #include "suite/layers/question.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
+#include "suite/sequences/sequence_question.h"
 
 #ifndef SUITE_MAX_CELLS
 #define SUITE_MAX_CELLS 100000 /* the fuzzer is built with fewer: what is large is slow, and teaches it nothing */
@@ -91,7 +92,8 @@ typedef struct {
     bool converges;                /* the converged reference of other cells */
     dit_cache cache;               /* of program denoise; of an oracle, the one that it emulates */
     dit_layer layer;               /* of program attention  */
-    suite_layer_question question; /* of program layer_plan */
+    suite_layer_question question;     /* of program layer_plan    */
+    suite_sequence_question sequences; /* of program sequence_plan */
 } suite_cell;
 
 /* A number of the cell: its value, or the model's default, or 0 without a model. Errors: DIT_ERR_JSON_MISSING. */

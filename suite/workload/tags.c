@@ -71,6 +71,12 @@ static const suite_tag behind_degrees[] = {
     {"balance", "what stages are made equal in: none, time, memory, both"},
     {"granularity", "what gets a strategy of its own: layer or operator"},
     {"operator_splits", "most slices in which a sharded operator works"},
+    {"spread", "standard deviation of the logarithm of a sequence's length"},
+    {"batches", "batches of sequences that are planned"},
+    {"drift", "median length of the last batch over the first one's"},
+    {"grouping", "how devices may be cut: one, equal, groups, any"},
+    {"replan_every", "batches after which the cut may change; 0: never"},
+    {"replan_s", "what a change of the cut takes"},
     {"search", "sharing and recomputing chosen together or one after the other: joint, in-turn"},
 };
 enum {

@@ -2,7 +2,7 @@
  * model of costs answers, and nothing is run: its cases are of simulated platforms, and the harness computes them
  * itself. There is no mesh beside the plan. */
 #include "base/words.h"
-#include "suite/layers/question.h"
+#include "suite/layers/plan_record.h"
 #include "suite/layers/strategy.h"
 #include "suite/workload/members.h"
 #include "suite/workload/programs/predict.h"
@@ -170,7 +170,7 @@ const suite_program suite_program_layer_plan = {
     .meaning = "strategies of each layer of a transformer in training, by a planner",
     .reads = SUITE_READS_PLAN,
     .result = "plan",
-    .is_planned = true,
+    .plan = suite_plan_leave_record,
     .resolve = resolve,
     .document = put_document,
     .ranks = put_ranks,

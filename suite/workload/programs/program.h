@@ -9,6 +9,8 @@
 #include "base/json_writer.h"
 #include "base/volume.h"
 #include "suite/catalogue/program_list.h"
+#include "suite/layers/layers.h"
+#include "suite/platform/cluster.h"
 #include "suite/workload/matrix.h"
 #include "suite/workload/workload.h"
 
@@ -21,7 +23,10 @@ typedef struct suite_program {
     bool needs_vae;        /* it looks up the VAE of its models, whatever the scope                  */
     bool has_half_devices; /* GPUs compute it in bf16 or fp16, too, and in bf16 unless told          */
     bool has_waits;        /* "waits" of "measure" means something to it                             */
-    bool is_planned;       /* the harness computes its cases itself: no engine, no SimGrid             */
+    /* The harness computes its cases itself, without engine and SimGrid: leaves record.json in `folder` as
+     * suite_plan_leave_record does (suite/layers/plan_record.h). NULL: an engine runs them. */
+    dit_status (*plan)(const dit_json *document, const suite_cluster *cluster, const suite_layers_watch *watch,
+                       const char *folder, int *exit_code);
 
     /* ---- a cell, in this order; a status of unsupported or of a broken constraint drops the cell ---- */
 
