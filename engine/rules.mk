@@ -42,10 +42,16 @@ $(BUILD)/sim/%.o: %.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  SIM   $<")
 	$(Q)$(SMPICC) $(filter-out -Wshadow -Werror,$(ALL_CFLAGS)) $(FILE_CFLAGS) -DSMPI_NO_OVERRIDE_MALLOC -fPIC -c $< -o $@
-$(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
+# The program carries a digest of the sources and flags that it was made of, so that the cache of shapes (suite/simulate)
+# knows a simulator again whatever commit it names. Sources are those listed and the headers that the compiler read.
+$(BUILD)/sim/digest.c: $(SIM_OBJECTS)
+	$(Q){ echo $(foreach one,$(SMPICC) $(ALL_CFLAGS),'$(one)'); $(CC) --version; cat $(SIM_SOURCES); \
+		cat $(SIM_OBJECTS:.o=.d) | tr -s ' \\:' '\n' | grep -E '^(base|kernels|engine)/.*[.]h$$' | sort -u | xargs cat; } | sha256sum | \
+		sed -E 's/^([0-9a-f]{64}).*/const char dit_simulator_digest[] __attribute__((used)) = "ditbench-engine-sim is made of \1";/' > $@
+$(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS) $(BUILD)/sim/digest.c
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+	$(Q)$(SMPICC) $(SIM_LDFLAGS) -DSMPI_NO_OVERRIDE_MALLOC -fPIC $^ $(ENGINE_LIBS) -o $@
 $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated_collectives.o \
 		$(filter-out $(BUILD)/sim/engine/main_sim.o,$(SIM_OBJECTS))
 	@mkdir -p $(dir $@)

@@ -1,6 +1,7 @@
 #include "suite/simulate/bounds.h"
 
 #include "base/json_writer.h"
+#include "suite/simulate/shape_prune.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static bool find_kept(const kept_file *kept, int count, suite_bounds *out)
     bool found = dit_json_read_file(kept->path, &doc) == DIT_OK && read_kept(&doc, kept, count, out) == DIT_OK;
     dit_json_release(&doc);
     dit_error_clear();
+    if (found) suite_shape_used(kept->path, time(NULL));
     return found;
 }
 

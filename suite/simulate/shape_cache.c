@@ -2,16 +2,18 @@
 
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "suite/simulate/shape_prune.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* ---- what all shapes stand on ------------------------------------------------------------------------------------ */
 
-enum { MOST_BYTES = 256 << 20 };
+enum { MOST_BYTES = 256 << 20, DIGEST = 64 }; /* hexadecimal digits of the simulator's sources */
 
 /* A digest of everything that was added, in order. */
 typedef struct {
@@ -127,12 +129,38 @@ static void add_launcher(digest *d)
     add_text(d, text);
 }
 
+/* Where the program says of which sources it is made (engine/rules.mk), their digest; NULL: nowhere. */
+static const char *find_digest(const char *program, size_t bytes)
+{
+    static const char mark[] = "ditbench-engine-sim is made of ";
+    const char *end = program + bytes, *at = memmem(program, bytes, mark, sizeof mark - 1);
+    if (!at) return NULL;
+    at += sizeof mark - 1;
+    return (size_t)(end - at) >= DIGEST && strspn(at, "0123456789abcdef") == DIGEST ? at : NULL;
+}
+
+/* The simulator counts by the sources that it is made of: a build of another commit that changes none of them gives the
+ * same times. One that does not tell counts by its bytes. */
+static dit_status add_engine(digest *d, const char *path)
+{
+    char *program;
+    size_t bytes;
+    DIT_TRY(dit_file_read(path, MOST_BYTES, &program, &bytes));
+    const char *sources = find_digest(program, bytes);
+    if (sources)
+        add_bytes(d, sources, DIGEST);
+    else
+        add_bytes(d, program, bytes);
+    free(program);
+    return DIT_OK;
+}
+
 static dit_status add_programs(digest *d, const suite_simulate_params *params)
 {
     char engine[SUITE_PATH];
     DIT_TRY(suite_simulate_engine(params->engine, engine));
     add_launcher(d);
-    return add_file(d, engine);
+    return add_engine(d, engine);
 }
 
 static dit_status add_all(digest *d, const suite_simulate_params *params, const char *folder)
@@ -158,6 +186,7 @@ dit_status suite_shape_cache_open(const suite_simulate_params *params, const cJS
     dit_status st = suite_simulate_prepare(params, folder, document, world_size, platform, profile);
     if (st == DIT_OK) st = add_all(&d, params, folder);
     suite_path_remove(folder);
+    if (st == DIT_OK) suite_shape_prune(out->folder, time(NULL));
     memcpy(out->ground, d.so_far, sizeof out->ground);
     return st;
 }
@@ -242,6 +271,7 @@ bool suite_shape_cache_find(const suite_shape_cache *cache, const cJSON *documen
     char key[DIT_HASH_HEX], path[SUITE_PATH];
     bool found = suite_shape_cache_key(cache, document, world_size, key) == DIT_OK &&
                  path_of(cache, key, path) == DIT_OK && read_file(path, key, steps_of(document), out);
+    if (found) suite_shape_used(path, time(NULL));
     if (!found) dit_error_clear(); /* it is simulated then */
     return found;
 }

@@ -3,8 +3,9 @@
  *
  * The key is a hash of all that the result depends on: the case without its number of steps, the ranks, the files that
  * a simulation starts from (platform, accelerator and profile with the fitted values laid over them), what a case is
- * told of the links beside them, the counted operators that the profile names, and the programs that simulate. A file
- * that is torn, damaged or of another key counts as missing. Files get their names when they are whole, so several
+ * told of the links beside them, the counted operators that the profile names, and the programs that simulate: the
+ * engine by the sources and flags that it is made of, not by its commit. What nobody asks for in 60 days is deleted
+ * (shape_prune.h). A file that is torn, damaged or of another key counts as missing. Files get their names when they are whole, so several
  * processes may keep the same shape at once.
  */
 #ifndef DIT_SUITE_SIMULATE_SHAPE_CACHE_H

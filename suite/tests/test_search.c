@@ -1,9 +1,12 @@
 /* Searching for a mesh: who is simulated in which order and who need not be, and the cache of what was simulated. */
 #include "suite/search/race.h"
 #include "suite/simulate/shape_cache.h"
+#include "suite/simulate/shape_prune.h"
 
 #include "base/tests/test.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- the race ---------------------------------------------------------------------------------------------------- */
@@ -118,6 +121,48 @@ static void what_was_simulated_with_other_fitted_links_is_not_known(void **state
     assert_string_not_equal(one.ground, replayed.ground);
 }
 
+static void write_text(const char *path, const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Opens the cache with an engine of these bytes. */
+static suite_shape_cache open_engine(const char *bytes)
+{
+    char path[] = "/tmp/ditbench-engine-XXXXXX";
+    suite_simulate_params params = {.engine = path, .element = "fp16"};
+    suite_shape_cache cache;
+    cJSON *document = make_case(20, 512);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    write_text(path, bytes, strlen(bytes));
+    assert_ok(suite_shape_cache_open(&params, document, 2, "8xl40", "ditbench", &cache));
+    unlink(path);
+    cJSON_Delete(document);
+    return cache;
+}
+
+/* The commit in its records and the addresses of its functions change with every build; what it computes does not. */
+static void an_engine_of_the_same_sources_is_known(void **state)
+{
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
+    (void)state;
+    suite_shape_cache one = open_engine("commit a ditbench-engine-sim is made of " DIGEST "0");
+    suite_shape_cache same = open_engine("commit bcd ditbench-engine-sim is made of " DIGEST "0 and more");
+    suite_shape_cache other = open_engine("commit a ditbench-engine-sim is made of " DIGEST "1");
+    suite_shape_cache torn = open_engine("commit a ditbench-engine-sim is made of " DIGEST);
+    suite_shape_cache silent = open_engine("commit a"), changed = open_engine("commit b");
+#undef DIGEST
+    assert_string_equal(one.ground, same.ground);
+    assert_string_not_equal(one.ground, other.ground);
+    assert_string_not_equal(one.ground, torn.ground);
+    assert_string_not_equal(silent.ground, changed.ground);
+}
+
 static const suite_simulated simulated = {
     .seconds = 2.5, .decode_seconds = 0.5, .steps = 4, .step_s = 0.1, .sent_bytes = 77, .memory_bytes = 1 << 20};
 
@@ -179,14 +224,6 @@ static void what_cannot_be_looked_up_is_missing_without_an_error(void **state)
     dit_error_clear();
     assert_false(knows(&cache, 20, 512, 2, &found));
     assert_int_equal(dit_error_last()->status, DIT_OK);
-}
-
-static void write_text(const char *path, const char *text, size_t bytes)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
 }
 
 /* Torn at any byte, or damaged, a file counts as missing; nothing crashes, and the next simulation mends it. */
@@ -254,6 +291,42 @@ static void writers_do_not_disturb_each_other(void **state)
     assert_ok(suite_path_remove(cache.folder));
 }
 
+/* Sets when a file was last asked for. */
+static void set_age(const char *path, time_t now, long seconds)
+{
+    const struct timespec times[2] = {{.tv_sec = now - seconds}, {.tv_sec = now - seconds}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void what_nobody_asked_for_is_deleted(void **state)
+{
+    enum { DAY = 86400, OLD = (SUITE_SHAPE_DAYS + 1) * DAY };
+    suite_shape_cache cache = {{0}, {0}};
+    suite_simulated found;
+    char key[DIT_HASH_HEX], path[2 * SUITE_PATH], other[2 * SUITE_PATH];
+    const time_t now = time(NULL);
+    (void)state;
+    open_cache(&cache);
+    cJSON *document = make_case(20, 512);
+    assert_ok(suite_shape_cache_keep(&cache, document, 2, &simulated));
+    assert_ok(suite_shape_cache_key(&cache, document, 2, key));
+    snprintf(path, sizeof path, "%s/%.2s/%s.json", cache.folder, key, key);
+    snprintf(other, sizeof other, "%s/%.2s/notes.txt", cache.folder, key);
+    write_text(other, "mine", 4);
+    set_age(other, now, OLD);
+    assert_int_equal(suite_shape_prune(cache.folder, now), 0); /* it is new */
+    set_age(path, now, OLD);
+    assert_int_equal(suite_shape_prune(cache.folder, now), 0); /* that was done today */
+    assert_true(knows(&cache, 20, 512, 2, &found));            /* and now somebody asks for it */
+    assert_int_equal(suite_shape_prune(cache.folder, now + 2 * DAY), 0);
+    set_age(path, now, OLD);
+    assert_int_equal(suite_shape_prune(cache.folder, now + 4 * DAY), 1);
+    assert_false(knows(&cache, 20, 512, 2, &found));
+    assert_int_equal(access(other, F_OK), 0); /* what is not ours stays */
+    cJSON_Delete(document);
+    assert_ok(suite_path_remove(cache.folder));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,10 +335,12 @@ int main(void)
         cmocka_unit_test(the_best_is_that_of_running_all),
         cmocka_unit_test(what_was_simulated_is_known),
         cmocka_unit_test(what_was_simulated_with_other_fitted_links_is_not_known),
+        cmocka_unit_test(an_engine_of_the_same_sources_is_known),
         cmocka_unit_test(steps_that_did_not_repeat_tell_nothing),
         cmocka_unit_test(what_cannot_be_looked_up_is_missing_without_an_error),
         cmocka_unit_test(a_damaged_file_is_missing),
         cmocka_unit_test(writers_do_not_disturb_each_other),
+        cmocka_unit_test(what_nobody_asked_for_is_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
