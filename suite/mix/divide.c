@@ -43,8 +43,12 @@ static void open_queue(const suite_traffic *traffic, const suite_mix_times *time
             (suite_queue_group){.replicas = division->partition.groups[d], .seconds = out->seconds[groups]};
         groups++;
     }
-    out->queue =
-        (suite_queue){.groups = out->groups, .group_count = groups, .batch_most = 1, .arrivals = traffic->arrivals};
+    out->queue = (suite_queue){.groups = out->groups,
+                               .group_count = groups,
+                               .batch_most = 1,
+                               .policy = traffic->policy,
+                               .bounds_s = traffic->bounds_s,
+                               .arrivals = traffic->arrivals};
 }
 
 static bool all_in_time(const suite_traffic *traffic, const suite_queue_run *run)

@@ -121,6 +121,7 @@ void suite_mixed_put(dit_json_writer *w, cJSON *document, const suite_procure_re
     dit_json_put_string(w, document, "traffic", traffic->name);
     dit_json_put_string(w, document, "title", traffic->title);
     suite_answer_arrivals(w, document, &traffic->arrivals);
+    dit_json_put_string(w, document, "policy", suite_queue_policy_names()[traffic->policy]);
     put_classes(w, document, traffic);
     cJSON *list = dit_json_put_array(w, document, "machines");
     for (int i = 0; i < mixed->count; i++) put_machine(w, list, request, traffic, &mixed->machines[i]);

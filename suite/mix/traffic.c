@@ -1,6 +1,7 @@
 #include "suite/mix/traffic.h"
 
 #include "base/file.h"
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/console/cli.h"
@@ -72,14 +73,25 @@ static dit_status read_classes(const dit_json *doc, bool traced, suite_traffic *
     {
         DIT_TRY(read_class(doc, one, out->count, traced, &out->classes[out->count]));
         out->weights[out->count] = out->classes[out->count].weight;
+        out->bounds_s[out->count] = out->classes[out->count].bound_s;
         out->count++;
     }
     return check_names(doc, out);
 }
 
+static dit_status read_policy(const dit_json *doc, suite_traffic *out)
+{
+    const char *word = suite_queue_policy_names()[SUITE_POLICY_FIFO];
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "policy", &word));
+    int policy = dit_words_find(suite_queue_policy_names(), word);
+    if (policy < 0) return dit_json_fail_word(doc, "/policy", "policy", word, suite_queue_policy_names());
+    out->policy = (suite_queue_policy)policy;
+    return DIT_OK;
+}
+
 static dit_status read_traffic(const dit_json *doc, suite_traffic *out)
 {
-    static const char *const keys[] = {"schema", "name", "title", "classes", "arrivals", "trace", "seed", NULL};
+    static const char *const keys[] = {"schema", "name", "title", "classes", "arrivals", "trace", "policy", "seed", NULL};
     const char *law = "poisson", *trace = NULL;
     int64_t seed = 7;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
@@ -91,6 +103,7 @@ static dit_status read_traffic(const dit_json *doc, suite_traffic *out)
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "arrivals", &law));
     if (dit_json_member(doc->root, "seed"))
         DIT_TRY(dit_json_require_int(doc, doc->root, "", "seed", 0, (int64_t)1 << 53, &seed));
+    DIT_TRY(read_policy(doc, out));
     if (trace && dit_json_member(doc->root, "arrivals"))
         return dit_json_fail(doc, "/trace", DIT_ERR_JSON_VALUE,
                              "a trace says when requests arrive: leave out \"arrivals\"");

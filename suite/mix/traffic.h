@@ -6,7 +6,7 @@
 #define DIT_SUITE_MIX_TRAFFIC_H
 
 #include "base/json.h"
-#include "suite/queue/arrivals.h"
+#include "suite/queue/queue.h"
 
 enum { SUITE_TRAFFIC_CLASSES = 8 };
 
@@ -25,6 +25,8 @@ typedef struct {
     suite_traffic_class classes[SUITE_TRAFFIC_CLASSES];
     double weights[SUITE_TRAFFIC_CLASSES];
     int count;
+    suite_queue_policy policy; /* who is next of those that wait */
+    double bounds_s[SUITE_TRAFFIC_CLASSES];
     suite_arrivals arrivals; /* its weights are these, its trace is this one */
     suite_trace trace;
 } suite_traffic;

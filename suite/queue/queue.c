@@ -144,6 +144,12 @@ static dit_status check_class(const suite_queue *queue, int class_index)
     return DIT_FAIL(DIT_ERR_USAGE, "no group serves class %d", class_index);
 }
 
+const char *const *suite_queue_policy_names(void)
+{
+    static const char *const names[SUITE_POLICY_COUNT + 1] = {"fifo", "sjf", "edf", NULL};
+    return names;
+}
+
 dit_status suite_queue_check(const suite_queue *queue)
 {
     int classes = class_count_of(queue);
@@ -154,6 +160,8 @@ dit_status suite_queue_check(const suite_queue *queue)
         !isfinite(queue->batch_wait_s))
         return DIT_FAIL(DIT_ERR_USAGE, "batches of at most %d that wait at most %g s", queue->batch_most,
                         queue->batch_wait_s);
+    if (queue->policy == SUITE_POLICY_EDF && !queue->bounds_s)
+        return DIT_FAIL(DIT_ERR_USAGE, "policy edf without bounds: whose ends first is not known");
     if (!(queue->jitter >= 0 && queue->jitter <= 10))
         return DIT_FAIL(DIT_ERR_USAGE, "a jitter of %g is not in 0 to 10", queue->jitter);
     for (int i = 0; i < queue->group_count; i++) DIT_TRY(check_group(queue, i));
@@ -352,12 +360,28 @@ static int free_group(const line_run *run, int class_index)
     return -1;
 }
 
+/* What the rule looks at, of the first request of a class: less is sooner. */
+static double urgency(const line_run *run, int class_index, int group)
+{
+    double arrived = run->requests.arrived[run->lines[class_index].head];
+    switch (run->queue->policy) {
+    case SUITE_POLICY_SJF: return seconds_of(run->queue, group, class_index)[0];
+    case SUITE_POLICY_EDF: return arrived + run->queue->bounds_s[class_index];
+    default: return arrived;
+    }
+}
+
+/* Of equal ones the one that came first. */
 static int next_class(const line_run *run)
 {
     int best = -1;
+    double least = 0;
     for (int k = 0; k < run->class_count; k++) {
-        if (!is_ready(run, k) || free_group(run, k) < 0) continue;
-        if (best < 0 || run->lines[k].head < run->lines[best].head) best = k;
+        int group = is_ready(run, k) ? free_group(run, k) : -1;
+        double own = group >= 0 ? urgency(run, k, group) : 0;
+        if (group < 0) continue;
+        bool sooner = own < least || (own <= least && run->lines[k].head < run->lines[best >= 0 ? best : k].head);
+        if (best < 0 || sooner) best = k, least = own;
     }
     return best;
 }

@@ -1,9 +1,9 @@
 /* Queue: simulates requests that wait for machines, by discrete events over predicted service times.
  *
- * One central queue, first come first served, no preemption. Replicas are alike, or of several groups; a class of
+ * One central queue, no preemption; first come first served, or by another rule (suite_queue_policy). Replicas are alike, or of several groups; a class of
  * requests goes to the groups that have a service time for it, the first free one in their order. A replica takes one
- * request, or a batch of one class: of those that are full, or whose first request has waited long enough, the one whose
- * first request came first. Time is virtual and exact; every random number is a function of seed and request.
+ * request, or a batch of one class: of those that are full, or whose first request has waited long enough, the one that
+ * the rule puts first. Time is virtual and exact; every random number is a function of seed and request.
  */
 #ifndef DIT_SUITE_QUEUE_QUEUE_H
 #define DIT_SUITE_QUEUE_QUEUE_H
@@ -29,6 +29,15 @@ typedef struct {
                               b - 1; not descending in b; NAN: the group does not serve the class             */
 } suite_queue_group;
 
+/* Who is next of those that wait; within a class always who came first. */
+typedef enum {
+    SUITE_POLICY_FIFO, /* who came first                                                          */
+    SUITE_POLICY_SJF,  /* who takes least on the replica that is free: shortest job first          */
+    SUITE_POLICY_EDF,  /* whose bound ends first, arrival plus its class's bound: earliest deadline */
+    SUITE_POLICY_COUNT
+} suite_queue_policy;
+const char *const *suite_queue_policy_names(void); /* "fifo", "sjf", "edf", NULL */
+
 typedef enum {
     SUITE_JITTER_NONE,
     SUITE_JITTER_LOG_NORMAL, /* the mean stays; `jitter` is the coefficient of variation            */
@@ -40,6 +49,8 @@ typedef struct {
     int group_count;
     int batch_most;      /* requests in a batch; 1: none is made                                     */
     double batch_wait_s; /* how long the first request of a batch waits for more                     */
+    suite_queue_policy policy;
+    const double *bounds_s; /* [classes] of policy edf: how long after its arrival a request should be done */
     suite_arrivals arrivals;
     suite_jitter jitter_law;
     double jitter;

@@ -74,6 +74,54 @@ static void m_g_1_of_two_classes_waits_by_the_second_moment(void **state)
     obeys_laws(&run, rate, mean, 1);
 }
 
+/* Shortest first is priority without preemption: a class waits W0 / ((1 - load of those before) (1 - and its own)), W0 the
+ * rest of what is being served (Cobham, Operations Research 2, 1954). */
+static void shortest_first_waits_as_cobham_says(void **state)
+{
+    static const double seconds[] = {1, 6}, weights[] = {3, 1};
+    const double mean = 2.25, square = 0.75 + 9, rate = 0.8 / mean, rest = rate * square / 2;
+    const double first = rate * 0.75 * 1, both = 0.8;
+    const suite_queue_group group = alike(1, seconds);
+    (void)state;
+    suite_queue queue = queue_of(&group, 1);
+    queue.arrivals.weights = weights;
+    queue.arrivals.class_count = 2;
+    queue.policy = SUITE_POLICY_SJF;
+    suite_queue_run run = run_at(&queue, rate);
+    assert_near(run.class_mean[0] - 1, rest / (1 - first), 0.03 * rest);
+    assert_near(run.class_mean[1] - 6, rest / ((1 - first) * (1 - both)), 0.05 * rest / ((1 - first) * (1 - both)));
+    queue.policy = SUITE_POLICY_FIFO;
+    assert_true(run.class_mean[0] < 0.7 * run_at(&queue, rate).class_mean[0]);
+    obeys_laws(&run, rate, mean, 1);
+}
+
+/* Equal bounds: who came first. One class without an end: priority for the other. */
+static void earliest_deadline_lies_between_first_come_and_priority(void **state)
+{
+    static const double seconds[] = {1, 6}, weights[] = {3, 1}, equal[] = {9, 9}, apart[] = {9, 1e9}, mild[] = {3, 15};
+    const double rate = 0.8 / 2.25;
+    const suite_queue_group group = alike(1, seconds);
+    suite_queue_run runs[SUITE_POLICY_COUNT], some;
+    (void)state;
+    suite_queue queue = queue_of(&group, 1);
+    queue.arrivals.weights = weights;
+    queue.arrivals.class_count = 2;
+    for (int policy = 0; policy < SUITE_POLICY_COUNT; policy++) {
+        queue.policy = (suite_queue_policy)policy;
+        queue.bounds_s = apart;
+        runs[policy] = run_at(&queue, rate);
+    }
+    assert_true(runs[SUITE_POLICY_EDF].class_mean[0] == runs[SUITE_POLICY_SJF].class_mean[0]);
+    assert_true(runs[SUITE_POLICY_EDF].class_mean[1] == runs[SUITE_POLICY_SJF].class_mean[1]);
+    queue.bounds_s = equal;
+    some = run_at(&queue, rate);
+    assert_true(some.class_mean[0] == runs[SUITE_POLICY_FIFO].class_mean[0]);
+    queue.bounds_s = mild;
+    some = run_at(&queue, rate);
+    assert_true(some.class_mean[0] < runs[SUITE_POLICY_FIFO].class_mean[0] && some.class_mean[0] > runs[SUITE_POLICY_SJF].class_mean[0]);
+    assert_true(some.class_mean[1] > runs[SUITE_POLICY_FIFO].class_mean[1] && some.class_mean[1] < runs[SUITE_POLICY_SJF].class_mean[1]);
+}
+
 static double erlang_c(int servers, double offered)
 {
     double term = 1, sum = 1;
@@ -627,6 +675,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(m_d_1_waits_as_pollaczek_and_khinchine_say),
         cmocka_unit_test(m_g_1_of_two_classes_waits_by_the_second_moment),
+        cmocka_unit_test(shortest_first_waits_as_cobham_says),
+        cmocka_unit_test(earliest_deadline_lies_between_first_come_and_priority),
         cmocka_unit_test(m_m_c_waits_as_erlang_says),
         cmocka_unit_test(d_d_c_never_waits),
         cmocka_unit_test(gi_g_1_waits_less_than_kingmans_bound),
