@@ -1,4 +1,4 @@
-/* Picture: a chart as it stands on a page, and the page as a file. Inside the room only. */
+/* Picture: a chart as it stands on a page, and the page as a file. For this room and search/. */
 #ifndef DIT_REPORTS_PROCUREMENT_PICTURE_H
 #define DIT_REPORTS_PROCUREMENT_PICTURE_H
 

@@ -1,7 +1,5 @@
 #include "reports/search/search_figure.h"
 
-#include "reports/chart/chart.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +66,10 @@ static void add_diagonal(search_drawing *d)
     series->count = 2;
 }
 
-static dit_status draw(search_drawing *d, const cJSON *document, const char *folder, const char *gnuplot)
+static dit_status draw(search_drawing *d, const cJSON *document, const char *folder, const char *gnuplot,
+                       chart_pictures *pictures)
 {
     char title[200], footer[256], words[320];
-    chart_pictures pictures;
     const char *projection = dit_json_text_or(document, "projection", NULL);
     const char *profile = dit_json_text_or(document, "profile", "-");
     snprintf(title, sizeof title, "%.60s on %.0f of %.40s, %.40s", dit_json_text_or(document, "model", "-"),
@@ -95,24 +93,23 @@ static dit_status draw(search_drawing *d, const cJSON *document, const char *fol
     double best = dit_json_number_or(dit_json_member(document, "winner"), "seconds", 0);
     if (best > 0 && strcmp(dit_json_text_or(document, "goal", ""), "latency") == 0)
         chart.rules[chart.rule_count++] = (chart_rule){.at = best, .label = "best"};
-    dit_status st = chart_lines_draw(&chart, folder, gnuplot, &pictures);
-    chart_pictures_release(&pictures);
-    return st;
+    return chart_lines_draw(&chart, folder, gnuplot, pictures);
 }
 
-dit_status report_search_figure(const cJSON *document, const char *folder, const char *gnuplot, bool *drawn)
+dit_status report_search_figure(const cJSON *document, const char *folder, const char *gnuplot,
+                                chart_pictures *pictures)
 {
     search_drawing d = {0};
     int most = cJSON_GetArraySize(dit_json_member(document, "meshes"));
+    *pictures = (chart_pictures){0};
     d.points = calloc((size_t)most + 2, sizeof *d.points);
     if (!d.points) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure of %d meshes", most);
     add_series(&d, document, "exact, simulated", true, true);
     add_series(&d, document, "exact, excluded by bound", true, false);
     add_series(&d, document, "approximate, simulated", false, true);
     add_series(&d, document, "approximate, excluded by bound", false, false);
-    *drawn = d.simulated > 0;
-    if (*drawn) add_diagonal(&d);
-    dit_status st = *drawn ? draw(&d, document, folder, gnuplot) : DIT_OK;
+    if (d.simulated > 0) add_diagonal(&d);
+    dit_status st = d.simulated > 0 ? draw(&d, document, folder, gnuplot, pictures) : DIT_OK;
     free(d.points);
     return st;
 }

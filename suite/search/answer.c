@@ -61,6 +61,7 @@ static void put_candidate(dit_json_writer *w, cJSON *out, const suite_search_can
     dit_json_put_string(w, out, "mesh", one->mesh);
     dit_json_put_int(w, out, "ranks", one->ranks);
     dit_json_put_int(w, out, "replicas", one->replicas);
+    if (one->per_hour > 0) dit_json_put_number(w, out, "per_hour", one->per_hour);
     dit_json_put_bool(w, out, "exact", one->exact);
     dit_json_put_string(w, out, "case_id", one->kase->case_id);
     dit_json_put_string(w, out, "state", suite_search_state_name(one->state));
@@ -92,6 +93,7 @@ static void put_sizes(dit_json_writer *w, cJSON *out, const suite_search *s)
         const suite_search_candidate *winner = &s->candidates[s->sizes[i].winner];
         dit_json_put_string(w, size, "mesh", winner->mesh);
         dit_json_put_int(w, size, "replicas", winner->replicas);
+        if (winner->per_hour > 0) dit_json_put_number(w, size, "per_hour", winner->per_hour);
         if (winner->seconds > 0) dit_json_put_number(w, size, "seconds", winner->seconds);
         dit_json_put_number(w, size, "value", winner->value);
     }

@@ -17,16 +17,15 @@ typedef struct {
     int count;
 } rivals;
 
-/* The place of the one with the least bound a request and replica; -1: none has a bound. */
+/* The place of the one whose bound is worth most to the goal; -1: none has a bound. */
 static int find_lowest(const suite_search *search, const rivals *all)
 {
     int lowest = -1;
+    double least = 0, value;
     for (int i = 0; i < all->count; i++) {
-        const suite_search_candidate *candidates = search->candidates;
         if (all->bounds[i].status != DIT_OK) continue;
-        if (lowest < 0 || all->bounds[i].seconds * candidates[all->which[lowest]].replicas <
-                              all->bounds[lowest].seconds * candidates[all->which[i]].replicas)
-            lowest = i;
+        value = suite_search_value(search, &search->candidates[all->which[i]], all->bounds[i].seconds);
+        if (lowest < 0 || value < least) lowest = i, least = value;
     }
     return lowest;
 }

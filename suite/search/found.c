@@ -2,11 +2,12 @@
 
 #include "base/json_writer.h"
 #include "base/mesh.h"
+#include "suite/launch/process_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const goals[SUITE_GOAL_COUNT + 1] = {"latency", "throughput", "memory", "front", NULL};
+static const char *const goals[SUITE_GOAL_COUNT + 1] = {"latency", "throughput", "memory", "cost", "front", NULL};
 
 const char *suite_search_goal_name(suite_search_goal goal)
 {
@@ -37,6 +38,23 @@ void suite_search_release(suite_search *search)
 bool suite_search_is_known(const suite_search_candidate *candidate)
 {
     return candidate->value > 0 && (candidate->state == SUITE_FOUND_SIMULATED || candidate->state == SUITE_FOUND_OPEN);
+}
+
+double suite_search_value(const suite_search *search, const suite_search_candidate *one, double seconds)
+{
+    const int64_t images = search->request.num_images > 1 ? search->request.num_images : 1;
+    const double each = seconds / (double)(one->replicas * images);
+    switch (search->request.goal) {
+    case SUITE_GOAL_MEMORY: return (double)one->bounds.memory_bytes;
+    case SUITE_GOAL_THROUGHPUT: return each;
+    case SUITE_GOAL_COST: return 1000 * one->per_hour * each / 3600;
+    default: return seconds;
+    }
+}
+
+bool suite_search_has_replicas(suite_search_goal goal)
+{
+    return goal == SUITE_GOAL_THROUGHPUT || goal == SUITE_GOAL_COST;
 }
 
 int suite_search_best(const suite_search *search, bool exact)
@@ -83,6 +101,52 @@ static cJSON *ranks_alone(dit_json_writer *w, const dit_parallel *parallel)
     return list;
 }
 
+/* Cases that one engine bounds. A few are one start of it; a large space is shared by all cores. The number is not that
+ * of cores, so that what is kept is found again. */
+enum { TOGETHER = 48 };
+
+typedef struct {
+    const suite_search *search;
+    const suite_simulate_params *params;
+    const suite_shape_cache *cache;
+    const suite_simulate_bounded *cases; /* [count] */
+    suite_bounds *bounds;                /* [count] */
+    int count;
+} bound_all;
+
+static int size_of(const bound_all *all, int job)
+{
+    int left = all->count - job * TOGETHER;
+    return left < TOGETHER ? left : TOGETHER;
+}
+
+static dit_status bound_some(int job, suite_signals *signals, void *result, void *context)
+{
+    const bound_all *all = context;
+    suite_simulate_params params = *all->params;
+    if (signals) params.signals = signals;
+    return suite_bounds_of(&params, all->cases + job * TOGETHER, size_of(all, job), all->search->request.platform,
+                           suite_search_word(all->search, "profile"), all->cache, result);
+}
+
+static dit_status take_some(int job, dit_status st, const void *result, void *context)
+{
+    const bound_all *all = context;
+    if (st == DIT_OK) memcpy(all->bounds + job * TOGETHER, result, (size_t)size_of(all, job) * sizeof *all->bounds);
+    return st;
+}
+
+static dit_status bound(bound_all *all)
+{
+    if (all->count <= TOGETHER) return bound_some(0, NULL, all->bounds, all);
+    return suite_jobs_run(&(suite_jobs){.count = (all->count + TOGETHER - 1) / TOGETHER,
+                                        .at_once = all->search->request.at_once,
+                                        .result_bytes = TOGETHER * sizeof *all->bounds,
+                                        .context = all,
+                                        .run = bound_some,
+                                        .done = take_some});
+}
+
 dit_status suite_search_bounds(const suite_search *search, const suite_simulate_params *params,
                                const suite_shape_cache *cache, const int *which, int count, suite_bounds *bounds)
 {
@@ -96,9 +160,8 @@ dit_status suite_search_bounds(const suite_search *search, const suite_simulate_
         cases[i].blocks = dit_parallel_degree(&one->parallel, DIT_AXIS_PIPEFUSION) > 1;
         if (!one->exact) cases[i].ranks = ranks_alone(&w, &one->parallel);
     }
-    if (w.status == DIT_OK)
-        dit_json_put_status(&w, suite_bounds_of(params, cases, count, search->request.platform,
-                                                suite_search_word(search, "profile"), cache, bounds));
+    bound_all all = {search, params, cache, cases, bounds, count};
+    if (w.status == DIT_OK) dit_json_put_status(&w, bound(&all));
     for (int i = 0; i < count; i++) cJSON_Delete((cJSON *)(uintptr_t)cases[i].ranks);
     free(cases);
     return w.status;

@@ -12,11 +12,19 @@ typedef enum {
     SUITE_GOAL_LATENCY,    /* least seconds of one request on all devices                                        */
     SUITE_GOAL_THROUGHPUT, /* least seconds an image: all devices as replicas of one mesh, a request each        */
     SUITE_GOAL_MEMORY,     /* least bytes of the fullest rank on all devices; nothing is simulated               */
+    SUITE_GOAL_COST,       /* least money for an image: so many devices as are rented out, as replicas of a mesh   */
     SUITE_GOAL_FRONT,      /* for each number of devices a replica can have, least seconds of one request        */
     SUITE_GOAL_COUNT
 } suite_search_goal;
-const char *suite_search_goal_name(suite_search_goal goal); /* "latency", "throughput", "memory", "front" */
+const char *suite_search_goal_name(suite_search_goal goal); /* "latency", "throughput", "memory", "cost", "front" */
 const char *const *suite_search_goal_names(void);           /* all of them, NULL at the end               */
+
+/* What so many devices of the platform cost an hour. */
+typedef struct {
+    int devices;
+    double per_hour;
+} suite_search_rent;
+enum { SUITE_SEARCH_RENTS = 16 };
 
 /* What is told of a search under way: `done` simulations are over, and at most `open` are still to come. */
 typedef void (*suite_search_told)(void *context, int done, int open);
@@ -29,7 +37,10 @@ typedef struct {
     const char *element; /* NULL: fp16 */
     const char *scope;   /* NULL: "pipeline"                */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
+    suite_search_rent rents[SUITE_SEARCH_RENTS]; /* goal cost: [rent_count] in one currency, which is the caller's */
+    int rent_count;
     bool approximate;         /* stages and displaced patches, too                                            */
+    bool displaced;           /* those alone, without the exact ones                                          */
     const dit_parallel *mesh; /* this one alone, on as many devices as it has; NULL: all */
     /* goal latency: what these ask for, in place of what follows from the rest, on all devices, or those of `mesh`; NULL:
      * that */
@@ -64,12 +75,13 @@ typedef struct {
     char mesh[64]; /* its label, "u4 r2", "u2 pp2 24,33", "patch4 pcpp" */
     dit_parallel parallel;
     bool exact;
-    int ranks, replicas; /* ranks of one replica; replicas on all devices, 1 but for throughput */
+    int ranks, replicas; /* ranks of one replica; replicas on all devices, 1 but for throughput and cost */
+    double per_hour;     /* goal cost: the rent of all of them */
     suite_search_state state;
     bool kept;              /* simulated before                                       */
     double seconds;         /* simulated; 0: not                                      */
     suite_bounds bounds;    /* bounds.largest: which bound it is; bounds.memory_bytes */
-    double value;           /* what the goal makes least; 0: not known                */
+    double value;           /* what the goal makes least: seconds, bytes, or money for 1,000 images; 0: not known */
     double value_bound;     /* the value is no less                                   */
     double behind;          /* by what share value, or its bound, is above the best; NAN: there is no best */
     const suite_case *kase; /* with the document that was simulated; the search's   */
@@ -96,8 +108,8 @@ typedef struct {
     int ranks;
     int winner; /* index of the best candidate of so many ranks that has a value; -1: none, with goal throughput also where
                    all were excluded by bound */
-    bool replicas_share_links; /* goals throughput and front: replicas of so many ranks do; what they do to each other's
-                                  messages is not counted */
+    bool replicas_share_links; /* goals throughput, cost and front: replicas of so many ranks do; what they do to each
+                                  other's messages is not counted */
     suite_workload workload;
 } suite_search_size;
 
@@ -122,6 +134,10 @@ typedef struct {
 void suite_search_release(suite_search *search);
 /* Whether its value is known: goal memory has one without a simulation. */
 bool suite_search_is_known(const suite_search_candidate *candidate);
+/* Gives what a request of so many seconds, or the memory, is worth to the goal; less is better. */
+double suite_search_value(const suite_search *search, const suite_search_candidate *candidate, double seconds);
+/* Whether replicas of several sizes run against each other: goals throughput and cost. */
+bool suite_search_has_replicas(suite_search_goal goal);
 /* Gives the best candidate with a value, of those that are exact, or displaced; -1: there is none. */
 int suite_search_best(const suite_search *search, bool exact);
 

@@ -40,14 +40,6 @@ static dit_status open_cache(suite_search *s)
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
-/* What a request's seconds, or the memory, are worth to the goal; less is better. */
-static double value_of(const suite_search *s, const suite_search_candidate *one, double seconds)
-{
-    if (s->request.goal == SUITE_GOAL_MEMORY) return (double)one->bounds.memory_bytes;
-    int64_t images = s->request.num_images > 1 ? s->request.num_images : 1;
-    return s->request.goal == SUITE_GOAL_THROUGHPUT ? seconds / (double)(one->replicas * images) : seconds;
-}
-
 static void exclude(suite_search_candidate *one, suite_search_state state, const char *code, const char *reason)
 {
     one->state = state;
@@ -63,7 +55,7 @@ static void take_bounds(const suite_search *s, const suite_platform *platform, s
         return;
     }
     if (s->request.scale_bounds > 0) one->bounds.seconds *= s->request.scale_bounds;
-    one->value_bound = value_of(s, one, one->bounds.seconds);
+    one->value_bound = suite_search_value(s, one, one->bounds.seconds);
     if (s->request.goal == SUITE_GOAL_MEMORY) one->value = one->value_bound;
     if (!platform->memory_per_device || one->bounds.memory_bytes <= platform->memory_bytes) return;
     snprintf(reason, sizeof reason, "needs %.2f GiB a rank, a device of %s has %.2f GiB",
@@ -128,7 +120,7 @@ static void take_time(search_race *race, int index, const suite_simulated *simul
     one->state = SUITE_FOUND_SIMULATED;
     one->kept = kept;
     one->seconds = simulated->seconds;
-    one->value = race->runners[index].time = value_of(race->search, one, simulated->seconds);
+    one->value = race->runners[index].time = suite_search_value(race->search, one, simulated->seconds);
 }
 
 static dit_status simulate(int job, suite_signals *signals, void *result, void *context)
@@ -339,7 +331,7 @@ static bool meet_on_links(const suite_cluster *cluster, int ranks, bool *first, 
 static dit_status look_at_links(suite_search *s)
 {
     suite_cluster cluster = {0};
-    if (s->request.goal != SUITE_GOAL_THROUGHPUT && s->request.goal != SUITE_GOAL_FRONT) return DIT_OK;
+    if (!suite_search_has_replicas(s->request.goal) && s->request.goal != SUITE_GOAL_FRONT) return DIT_OK;
     DIT_TRY(suite_cluster_load(s->request.platform, &cluster));
     bool *links = calloc(2 * (size_t)cluster.link_count + 1, sizeof *links);
     for (int i = 0; links && i < s->size_count; i++) {

@@ -19,7 +19,27 @@ static dit_status fail_memory(void)
 
 static bool takes_sizes(suite_search_goal goal)
 {
-    return goal == SUITE_GOAL_THROUGHPUT || goal == SUITE_GOAL_FRONT;
+    return suite_search_has_replicas(goal) || goal == SUITE_GOAL_FRONT;
+}
+
+/* The number of devices on which a replica of so many ranks has the least rent; NULL: none is rented out that it
+ * divides. Of equal ones the fewest devices. */
+static const suite_search_rent *cheapest(const suite_search_request *request, int ranks)
+{
+    const suite_search_rent *best = NULL;
+    for (int i = 0; i < request->rent_count; i++) {
+        const suite_search_rent *one = &request->rents[i];
+        if (one->devices % ranks || one->devices > request->devices) continue;
+        if (!best || one->per_hour * best->devices < best->per_hour * one->devices) best = one;
+    }
+    return best;
+}
+
+static bool is_size(const suite_search_request *request, int ranks)
+{
+    const int devices = (int)request->devices;
+    if (ranks < devices && (request->mesh || devices % ranks || !takes_sizes(request->goal))) return false;
+    return request->goal != SUITE_GOAL_COST || cheapest(request, ranks);
 }
 
 /* All meshes of so many ranks, or `mesh` alone. */
@@ -52,7 +72,7 @@ static dit_status expand_sizes(suite_search *s)
     s->sizes = calloc((size_t)devices, sizeof *s->sizes);
     if (!s->sizes) return fail_memory();
     for (int ranks = 1; ranks <= devices; ranks++) {
-        if (ranks < devices && (mesh || devices % ranks || !takes_sizes(s->request.goal))) continue;
+        if (!is_size(&s->request, ranks)) continue;
         s->size_count++;
         suite_search_size *size = &s->sizes[s->size_count - 1];
         *size = (suite_search_size){.ranks = ranks, .winner = -1};
@@ -66,6 +86,11 @@ static dit_status open_candidate(const suite_search *s, int ranks, const suite_c
     const dit_json view = {kase->document, NULL, 0, NULL};
     *out = (suite_search_candidate){.kase = kase, .ranks = ranks, .replicas = 1};
     if (s->request.goal == SUITE_GOAL_THROUGHPUT) out->replicas = (int)s->request.devices / ranks;
+    if (s->request.goal == SUITE_GOAL_COST) {
+        const suite_search_rent *rent = cheapest(&s->request, ranks);
+        out->replicas = rent->devices / ranks;
+        out->per_hour = rent->per_hour;
+    }
     DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &out->parallel));
     dit_parallel_label_whole(&out->parallel, out->mesh);
     out->exact = !dit_parallel_is_displaced(&out->parallel);
@@ -94,7 +119,7 @@ static dit_status list_candidates(suite_search *s)
         for (int j = 0; j < size->workload.case_count; j++) {
             if (size->workload.cases[j].is_oracle) continue;
             DIT_TRY(open_candidate(s, size->ranks, &size->workload.cases[j], &s->candidates[s->count]));
-            s->count++;
+            s->count += !s->request.displaced || !s->candidates[s->count].exact;
         }
         for (int j = 0; j < size->workload.dropped_count; j++) tell_illegal(s, size->ranks, &size->workload.dropped[j]);
     }

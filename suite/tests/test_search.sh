@@ -120,6 +120,42 @@ report $? "replicas of two ranks on a PCIe tree share links, those of one rank d
 large=(flux.1-dev --platform 8xrtx-4090 --devices 4 --steps 2 --scope latents --goal throughput --what-if 0)
 search tight "${large[@]}" && [ "$(shares tight)" -eq 2 ] && "$ditbench" search "${large[@]}" 2>/dev/null | grep -q '^Replicas share links'
 report $? "and where such replicas win the answer says it of the winner"
+rents() { # FILE PRICE_OF_1 PRICE_OF_4
+    cat >"$work/$1" <<JSON
+{"schema": "ditbench.price_book/1", "name": "mine", "currency": "USD", "per": "hour",
+ "sources": {"offer": {"file": "offer.pdf", "date": "2026-11-01"}},
+ "quotes": [
+  {"provider": "p", "instance": "one", "accelerator": "l40", "count": 1, "region": "-", "kind": "on-demand", "price": $2, "source": "offer"},
+  {"provider": "p", "instance": "four", "accelerator": "l40", "count": 4, "region": "-", "kind": "on-demand", "price": $3, "source": "offer", "platform": "8xl40"}
+ ]}
+JSON
+}
+cheapest() { # NAME FILE ARGUMENT...
+    search "$1" "${small[@]}" --steps 8 --goal cost --prices "$work/$2" --date 2026-11-10 "${@:3}"
+}
+rent_of() { python3 -c 'import json, sys
+d = json.load(open(sys.argv[1])); w = d["winner"]
+assert abs(w["value"] - 1000 * w["per_hour"] * w["seconds"] / 3600 / w["replicas"]) <= 1e-9 * w["value"]
+print(w["ranks"] * w["replicas"], w["per_hour"])' "$work/$1"; }
+rents few.json 1 3 && rents many.json 1 5
+cheapest few few.json && [ "$(rent_of few)" = "4 3" ] && cheapest many many.json && [ "$(rent_of many)" = "1 1" ]
+report $? "goal cost rents as many devices as are cheapest, and its money is rent times time ($(rent_of few), $(rent_of many))"
+cheapest every few.json --exhaustive --fresh && [ "$(told every)" = "$(told few)" ] && [ "$(rent_of every)" = "$(rent_of few)" ]
+report $? "which is the answer of simulating all"
+"$ditbench" search "${small[@]}" --steps 8 --goal cost --prices "$work/few.json" --date 2026-11-10 2>/dev/null | grep -q '^4 devices at 3 USD an hour (on-demand, median of 1, 2026-11-01): '
+report $? "people see the rent with its kind and day"
+"$ditbench" search "${small[@]}" --steps 8 --goal cost --prices "$work/few.json" --date 2029-01-01 >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'no part of 8xl40 has a price: ' "$work/log" && grep -q -- '--old-prices' "$work/log"
+report $? "without a price that counts goal cost is refused, with the reason and what would help"
+# Replicas that meet on links are not so many times one: all of them at once are a mesh with data parallelism.
+beside() { # PLATFORM: seconds of u2 alone, and of four of them at once, a picture each
+    search alone flux.1-dev~one-of-each --platform "$1" --steps 2 --scope latents --what-if 0 --mesh u2 &&
+        search both flux.1-dev~one-of-each --platform "$1" --steps 2 --scope latents --what-if 0 --mesh "dp4 u2" --num_images 4
+}
+beside 8xl40 && awk -v a="$(told alone)" -v b="$(told both)" 'BEGIN { exit !(a > 0 && b > 1.02 * a) }'
+report $? "four replicas of two on a PCIe tree slow each other down ($(told alone) s, $(told both) s)"
+beside 8xh100-sxm && awk -v a="$(told alone)" -v b="$(told both)" 'BEGIN { exit !(a > 0 && b > 0.99 * a && b < 1.01 * a) }'
+report $? "behind a switch they do not ($(told alone) s, $(told both) s)"
 search faster "${small[@]}" --steps 8 --what-if 4
 [ "$(grep -c '"part":' "$work/faster")" -eq 3 ] && awk '/"bound_s":/ { bound = $2 + 0 } /"before_bound_s":/ { if ($2 + 0 < bound) bad = 1 } END { exit bad }' "$work/faster"
 report $? "it says who would win with hosts, links or devices four times as fast"
@@ -157,8 +193,8 @@ a, b = (json.load(open(p), parse_float=lambda t: float(f"{float(t):.10g}")) for 
 assert a == b' "$@"
 }
 "$ditbench" search "${small[@]}" --steps 8 --quality approximate --output "$work/files" --json >"$work/shown" 2>"$work/log"
-[ $? -eq 0 ] && same_answer "$work/shown" "$work/files/search.json" && grep -q 'beside its figure search.svg$' "$work/log"
-report $? "--output writes the answer that --json prints"
+[ $? -eq 0 ] && same_answer "$work/shown" "$work/files/search.json" && grep -q 'search.json and its figure search.svg$' "$work/log" && grep -q '<strong>Best</strong>: <code>' "$work/files/search.html"
+report $? "--output writes the answer that --json prints, and a page"
 simulated=$(grep -c '"state":[[:space:]]*"simulated"' "$work/shown") excluded=$(grep -c '"state":[[:space:]]*"bound"' "$work/shown")
 excluded_points=$(awk '/^#/ || NF < 2 { next } $1 == $2 { same++ } END { print same + 0 }' "$work/files/search.dat")
 echo "# $simulated simulated with the winner once more, $excluded excluded, $excluded_points points on the diagonal"
@@ -171,7 +207,7 @@ report $? "whose words have the fastest simulated time ($fastest s), not a bound
 [ $? -eq 0 ] && [ -s "$work/no-times/search.json" ] && [ ! -e "$work/no-times/search.svg" ] && grep -q 'no figure' "$work/log"
 report $? "without times there is no figure, and it says so"
 if python3 -c 'import jsonschema' 2>/dev/null; then
-    python3 - results/schema/search.schema.json "$work" first memory front rate tight faster cut single planned large shown <<'PY' >"$work/log" 2>&1
+    python3 - results/schema/search.schema.json "$work" first memory front rate few many tight faster cut single planned large shown <<'PY' >"$work/log" 2>&1
 import json, sys
 import jsonschema
 schema = json.load(open(sys.argv[1]))

@@ -1,7 +1,7 @@
 /* ditbench search: the best mesh of a model on a simulated machine, and what excludes each other one. */
 #include "base/label.h"
 #include "base/words.h"
-#include "reports/search/search_figure.h"
+#include "reports/search/search_page.h"
 #include "suite/console/cli.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
@@ -10,7 +10,9 @@
 #include "suite/search/answer.h"
 #include "suite/search/search.h"
 #include "suite/verbs/search_options.h"
+#include "suite/verbs/search_rents.h"
 #include "suite/verbs/verbs.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +27,18 @@ static const char purpose[] =
     "of simulating all. A simulated mesh is kept in the user's cache folder and not simulated again.\n"
     "Goals: latency (one request on all devices), throughput (replicas that share the devices, a request each), "
     "memory\n"
-    "(of the fullest rank, nothing is simulated), front (the fastest mesh for each number of devices of a replica).\n"
+    "(of the fullest rank, nothing is simulated), cost (so many devices as somebody rents out, as replicas: least money\n"
+    "for an image at the median quote; the options of `prices` say which quotes count), front (the fastest mesh for each\n"
+    "number of devices of a replica).\n"
     "Exact methods only, unless --quality approximate adds stages and displaced patches. The software is "
     "torch-compile,\n"
-    "unless --profile says otherwise. --output DIR writes search.json and a figure: bounds against simulated times.\n"
+    "unless --profile says otherwise. --output DIR writes a page, search.json and a figure: bounds against times.\n"
     "Exit: 0 there is a best mesh, 1 none fits, 3 none could be bounded or simulated, 4 without a simulator.";
 static const char examples[] =
     "ditbench search flux.1-dev --platform 8xh100-sxm\n"
     "ditbench search flux.1-dev --platform 8xl40 --devices 4 --goal throughput\n"
     "ditbench search pixart-sigma-xl-2 --platform 4xa100-pcie --resolution 2048x2048 --json\n"
+    "ditbench search flux.1-dev --platform 8xh100-sxm --goal cost --old-prices\n"
     "ditbench search wan2.1-t2v-14b --platform 8xh100-sxm --goal front --within 2%";
 static const double GIB = 1024.0 * 1024 * 1024;
 
@@ -42,6 +47,8 @@ enum { OWN_OPTIONS = 12 }; /* of this verb alone, and the end */
 typedef struct {
     suite_search_request request;
     search_options given;
+    price_options prices;
+    search_rents rents;
     const char *goal, *quality, *within, *times, *mesh, *output;
     dit_parallel parallel; /* of `mesh` */
     bool all;
@@ -86,16 +93,15 @@ static dit_status set_bounds(suite_table *table, const suite_bounds *bounds)
 
 static dit_status add_candidate(suite_table *table, const suite_search *s, const suite_search_candidate *one)
 {
-    bool sizes = s->request.goal == SUITE_GOAL_THROUGHPUT || s->request.goal == SUITE_GOAL_FRONT;
+    bool replicas = suite_search_has_replicas(s->request.goal), sizes = replicas || s->request.goal == SUITE_GOAL_FRONT;
     const char *state = suite_search_state_name(one->state);
     DIT_TRY(suite_table_add_row(table));
     DIT_TRY(suite_table_set(table, MESH, one->mesh));
     if (sizes) DIT_TRY(set_number(table, RANKS, "%.0f", one->ranks));
-    if (s->request.goal == SUITE_GOAL_THROUGHPUT) DIT_TRY(set_number(table, REPLICAS, "%.0f", one->replicas));
+    if (replicas) DIT_TRY(set_number(table, REPLICAS, "%.0f", one->replicas));
     DIT_TRY(suite_table_set(table, STATE, one->kept ? "kept" : state));
     if (one->seconds > 0) DIT_TRY(set_number(table, SECONDS, "%.4g", one->seconds));
-    if (s->request.goal == SUITE_GOAL_THROUGHPUT && one->value > 0)
-        DIT_TRY(set_number(table, VALUE, "%.4g", one->value));
+    if (replicas && one->value > 0) DIT_TRY(set_number(table, VALUE, "%.4g", one->value));
     if (one->behind > 0)
         DIT_TRY(set_number(table, BEHIND, one->state == SUITE_FOUND_BOUND ? ">= %.1f%%" : "%.1f%%", 100 * one->behind));
     if (one->bounds.status == DIT_OK) DIT_TRY(set_bounds(table, &one->bounds));
@@ -104,8 +110,11 @@ static dit_status add_candidate(suite_table *table, const suite_search *s, const
 
 static dit_status print_table(const suite_search *s)
 {
-    suite_table table = {.columns = columns, .column_count = (int)(sizeof columns / sizeof *columns)};
+    suite_column shown[sizeof columns / sizeof *columns];
+    suite_table table = {.columns = shown, .column_count = (int)(sizeof columns / sizeof *columns)};
     dit_status st = DIT_OK;
+    memcpy(shown, columns, sizeof columns);
+    if (s->request.goal == SUITE_GOAL_COST) shown[VALUE].title = "per 1,000";
     for (int i = 0; i < s->count && st == DIT_OK; i++) st = add_candidate(&table, s, &s->candidates[i]);
     if (st == DIT_OK) suite_table_print(&table, stdout, suite_terminal_width(stdout));
     suite_table_release(&table);
@@ -169,7 +178,22 @@ static void print_changes(const suite_search *s)
     }
 }
 
-static void print_winner(const suite_search *s)
+/* "best: u4, 2 replicas, 3.1 s; its devices decide." */
+static void print_best(const suite_search *s, const search_rents *rents)
+{
+    const suite_search_candidate *winner = &s->candidates[s->winner];
+    printf("\nbest: %s", winner->mesh);
+    if (winner->replicas > 1) printf(", %d replicas", winner->replicas);
+    if (s->request.goal == SUITE_GOAL_MEMORY)
+        printf(", %.2f GiB a rank", (double)winner->bounds.memory_bytes / GIB);
+    else
+        printf(", %.4g s; %s", winner->seconds, decides(winner));
+    printf(".\n");
+    if (s->request.goal == SUITE_GOAL_COST)
+        search_rents_print(rents, winner->ranks * winner->replicas, winner->value);
+}
+
+static void print_winner(const suite_search *s, const search_rents *rents)
 {
     if (s->request.bounds_only && s->winner < 0) {
         printf("\nNothing was simulated. Meshes would be in this order, until no other can win.\n");
@@ -179,15 +203,7 @@ static void print_winner(const suite_search *s)
         printf(s->failed ? "\nNo mesh could be searched: the reasons are above.\n" : "\nNo mesh fits.\n");
         return;
     }
-    const suite_search_candidate *winner = &s->candidates[s->winner];
-    printf("\nbest: %s", winner->mesh);
-    if (winner->replicas > 1) printf(", %d replicas", winner->replicas);
-    if (s->request.goal == SUITE_GOAL_MEMORY)
-        printf(", %.2f GiB a rank", (double)winner->bounds.memory_bytes / GIB);
-    else {
-        printf(", %.4g s; %s", winner->seconds, decides(winner));
-    }
-    printf(".\n");
+    print_best(s, rents);
     print_changes(s);
     if (s->request.within > 0)
         printf("Stopped early: a mesh that is up to %g %% faster may not have been looked at.\n",
@@ -263,6 +279,8 @@ static dit_status search(search_call *call, suite_cli *cli)
     if (!call->request.platform)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a platform"), "as in --platform 8xh100-sxm");
     DIT_TRY(read_words(call));
+    if (call->request.goal == SUITE_GOAL_COST)
+        DIT_TRY(search_rents_find(&call->prices, &call->request, &call->rents));
     call->request.bounds_only = cli->dry_run;
     call->request.told = tell, call->request.context = cli;
     return suite_search_run(&call->request, &call->found);
@@ -276,10 +294,11 @@ static dit_status write_files(const char *folder, bool quiet, const cJSON *docum
     DIT_TRY(suite_path_make(folder));
     DIT_TRY(suite_path(path, "%s/search.json", folder));
     DIT_TRY(dit_json_write_file(document, path, false));
-    DIT_TRY(report_search_figure(document, folder, NULL, &drawn));
+    const report_search_options options = {.folder = folder, .program = DITBENCH_VERSION};
+    DIT_TRY(report_search_write(document, &options, &drawn));
     if (quiet) return DIT_OK;
-    fprintf(stderr, "%s/search.json: the answer%s\n", folder,
-            drawn ? ", beside its figure search.svg" : "; no figure, because there is no simulated time");
+    fprintf(stderr, "%s/search.html: the page, beside search.json%s\n", folder,
+            drawn ? " and its figure search.svg" : "; no figure, because there is no simulated time");
     return DIT_OK;
 }
 
@@ -290,12 +309,13 @@ static dit_status print(const search_call *call, const suite_cli *cli)
         print_title(&call->found);
         DIT_TRY(print_table(&call->found));
         if (call->all) print_illegal(&call->found);
-        print_winner(&call->found);
+        print_winner(&call->found, &call->rents);
         print_counts(&call->found);
     }
     if (!cli->json && !call->output) return DIT_OK;
     DIT_TRY(suite_search_to_json(&call->found, &document));
-    dit_status st = call->output ? write_files(call->output, cli->quiet, document) : DIT_OK;
+    dit_status st = search_rents_put(&call->rents, document);
+    if (st == DIT_OK && call->output) st = write_files(call->output, cli->quiet, document);
     if (st == DIT_OK && cli->json) st = suite_cli_print_json("search", document);
     cJSON_Delete(document);
     return st;
@@ -312,11 +332,11 @@ int suite_verb_search(int argc, char **argv)
     suite_cli cli;
     search_call call = {.request = {.profile = "torch-compile", .what_if = 2}, .goal = "latency", .quality = "exact"};
     suite_search_request *request = &call.request;
-    suite_option options[SEARCH_OPTIONS + OWN_OPTIONS] = {{0}};
+    suite_option options[SEARCH_OPTIONS + PRICE_OPTIONS + OWN_OPTIONS] = {{0}};
     const suite_option own[] = {
         {"platform", 'p', SUITE_OPTION_STRING, "NAME", "a simulated platform of `ditbench list platforms`",
          &request->platform, 0, 0},
-        {"goal", 'g', SUITE_OPTION_STRING, "GOAL", "latency, throughput, memory or front (default: latency)",
+        {"goal", 'g', SUITE_OPTION_STRING, "GOAL", "latency, throughput, memory, cost or front (default: latency)",
          &call.goal, 0, 0},
         {"devices", 'n', SUITE_OPTION_INT, "N", "devices (default: all of the platform)", &request->devices, 1, 4096},
         {"quality", 0, SUITE_OPTION_STRING, "WORD", "exact methods, or approximate ones, too (default: exact)",
@@ -327,12 +347,13 @@ int suite_verb_search(int argc, char **argv)
         {"what-if", 0, SUITE_OPTION_NUMBER, "TIMES",
          "the best mesh with hosts, links or devices so many times as fast; 0: not asked (default: 2)",
          &request->what_if, 0, 0},
-        {"output", 'o', SUITE_OPTION_STRING, "DIR", "write search.json and a figure there", &call.output, 0, 0},
+        {"output", 'o', SUITE_OPTION_STRING, "DIR", "write a page, search.json and a figure there", &call.output, 0, 0},
         {"exhaustive", 0, SUITE_OPTION_FLAG, NULL, "simulate every mesh that fits", &request->exhaustive, 0, 0},
         {"bounds-times", 0, SUITE_OPTION_STRING, "N", NULL, &call.times, 0, 0},
     };
     search_options_fill(&call.given, request, options);
-    memcpy(options + SEARCH_OPTIONS, own, sizeof own);
+    price_options_fill(&call.prices, options + SEARCH_OPTIONS);
+    memcpy(options + SEARCH_OPTIONS + PRICE_OPTIONS, own, sizeof own);
     const suite_cli_spec spec = {"search", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
@@ -340,6 +361,7 @@ int suite_verb_search(int argc, char **argv)
     if (st == DIT_OK) st = print(&call, &cli);
     code = st == DIT_OK ? exit_code(&call.found) : suite_cli_fail(&cli, st);
     suite_search_release(&call.found);
+    search_rents_release(&call.rents);
     suite_calibration_release(&call.given.fitted);
     suite_cli_release(&cli);
     return code;
