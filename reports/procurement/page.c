@@ -297,6 +297,20 @@ static void put_memory(html_table *table, const split_row *split)
     put_number(table, dit_json_number_or(split->row, "memory_bytes", 0) / 0x1p30);
 }
 
+static void put_batch(html_table *table, const split_row *split)
+{
+    put_number(table, dit_json_number_or(split->row, "batch", 0));
+}
+static void put_exact(html_table *table, const split_row *split)
+{
+    put_number(table, dit_json_number_or(split->row, "exact_s", 0));
+}
+static void put_pictures(html_table *table, const split_row *split)
+{
+    bool exact = cJSON_IsTrue(dit_json_member(split->row, "exact"));
+    html_cell(table, exact ? "fp8, quality unknown" : "stale, quality unknown");
+}
+
 /* needs: a member that some row must have, else the column is left out; NULL: none. */
 typedef struct {
     html_column column;
@@ -306,7 +320,9 @@ typedef struct {
 
 static const answer_column all_columns[] = {
     {{"machine", false, false}, NULL, put_name},        {{"mesh", false, false}, NULL, put_mesh},
-    {{"replicas", true, false}, NULL, put_replicas},    {{"latency s", true, false}, NULL, put_latency},
+    {{"pictures", false, false}, "quality", put_pictures},
+    {{"replicas", true, false}, NULL, put_replicas},    {{"batch", true, false}, "batch", put_batch},
+    {{"latency s", true, false}, NULL, put_latency},    {{"exact s", true, false}, "exact_s", put_exact},
     {{"interval s", false, false}, NULL, put_interval}, {{"base s", true, false}, "base", put_base},
     {{"bound", false, false}, "slo", put_verdict},      {{"images/h", true, false}, NULL, put_rate},
     {{"machines", false, false}, "fleet", put_fleet},   {{"supply", true, false}, "supply", put_supply},
@@ -426,6 +442,16 @@ static void put_absent(const page_room *page, dit_buffer *out)
     put(out, "</ul></details>\n");
 }
 
+/* Other pictures than those of the answers, in a table of their own. */
+static void put_other(const page_room *page, dit_buffer *out)
+{
+    const page_room other = {.document = page->document, .rows = page->other, .count = page->other_count};
+    if (page->other_count == 0) return;
+    put(out, "<h2 id=\"other\">If pictures may differ</h2>\n<p>Pipelines, displaced patches and fp8. No score of these "
+             "pictures was read or measured, and they are ranked with nobody.</p>\n");
+    put_table(&other, true, "A row is a number of devices of a machine, and a way that gives other pictures.", out);
+}
+
 void page_put_answers(const page_room *page, dit_buffer *out)
 {
     put(out, "<h2 id=\"answers\">Answers</h2>\n");
@@ -439,6 +465,7 @@ void page_put_answers(const page_room *page, dit_buffer *out)
     put_table(page, true, "A row is a number of devices of a machine.", out);
     put(out, "</details>\n");
     put_absent(page, out);
+    put_other(page, out);
 }
 
 /* ---- what it rests on --------------------------------------------------------------------------------------------------------- */

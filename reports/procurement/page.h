@@ -9,6 +9,8 @@ typedef struct {
     const cJSON *document;
     const split_row *rows;
     int count;
+    const split_row *other; /* [other_count] of other pictures */
+    int other_count;
 } page_room;
 
 /* Append the question and who may be best; the table of answers, what they hang on, and two machines beside each other;

@@ -16,6 +16,8 @@ typedef struct {
     figure_room room;
     figure_drawn figures[FIGURES_MOST];
     int drawn;
+    const split_row *other; /* [other_count] of other pictures */
+    int other_count;
     char footer[256], missing[512]; /* missing: why there are no figures; "" */
 } work;
 
@@ -61,7 +63,7 @@ static void put_figures(const work *w, dit_buffer *out)
 static dit_status write_page(const work *w, const report_procurement_options *options)
 {
     dit_buffer out = {0};
-    const page_room page = {w->room.document, w->room.rows, w->room.count};
+    const page_room page = {w->room.document, w->room.rows, w->room.count, w->other, w->other_count};
     html_put_opening_with("procurement", "tbody th{white-space:nowrap}", &out);
     page_put_head(&page, &out);
     put(&out, "<main>\n");
@@ -88,14 +90,21 @@ static void write_footer(work *w)
 dit_status report_procurement_write(const cJSON *document, const report_procurement_options *options, int *drawn)
 {
     work w = {.room = {.document = document, .folder = options->folder, .gnuplot = options->gnuplot}};
-    split_row *rows = split_rows_of(document, &w.room.count);
-    if (!rows) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a page");
+    split_row *rows = split_rows_of(document, "splits", &w.room.count);
+    split_row *other = split_rows_of(document, "approximate", &w.other_count);
+    if (!rows || !other) {
+        free(rows);
+        free(other);
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a page");
+    }
+    w.other = other;
     w.room.rows = rows;
     write_footer(&w);
     dit_status st = draw_all(&w);
     if (st == DIT_OK) st = write_page(&w, options);
     for (int i = 0; i < FIGURES_MOST; i++) chart_pictures_release(&w.figures[i].pictures);
     free(rows);
+    free(other);
     *drawn = w.drawn;
     if (st == DIT_OK && w.missing[0]) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "no figures: %s", w.missing);
     return st;

@@ -32,9 +32,9 @@ static split_row read_row(const cJSON *row)
     return out;
 }
 
-split_row *split_rows_of(const cJSON *document, int *count)
+split_row *split_rows_of(const cJSON *document, const char *key, int *count)
 {
-    const cJSON *list = dit_json_member(document, "splits"), *row;
+    const cJSON *list = dit_json_member(document, key), *row;
     split_row *rows = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *rows);
     *count = 0;
     if (!rows) return NULL;

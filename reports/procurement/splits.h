@@ -23,8 +23,9 @@ typedef struct {
     split_range service, per_1000, rate, own_1000;
 } split_row;
 
-/* Reads the document's splits that have a time; the caller frees them. *count: how many. Returns NULL without memory. */
-split_row *split_rows_of(const cJSON *document, int *count);
+/* Reads the document's rows under a key, "splits" or "approximate", that have a time; the caller frees them. *count: how
+ * many. Returns NULL without memory. */
+split_row *split_rows_of(const cJSON *document, const char *key, int *count);
 /* Returns {value, lo, hi} of a member; zeroed where there is none. */
 split_range split_range_of(const cJSON *row, const char *key);
 /* Returns a member's member; NULL: there is none. */

@@ -8,7 +8,7 @@
 #define DIT_SUITE_ACCEPT_ACCEPT_H
 
 #include "reports/records/records.h"
-#include "suite/procure/forecast.h"
+#include "suite/confidence/forecast.h"
 #include "suite/procure/procure.h"
 
 typedef enum {

@@ -5,7 +5,7 @@
 #define DIT_SUITE_MIX_MIX_H
 
 #include "suite/mix/divide.h"
-#include "suite/procure/forecast.h"
+#include "suite/confidence/forecast.h"
 #include "suite/procure/procure.h"
 
 enum { SUITE_MIX_BATCH = 48 };

@@ -66,6 +66,8 @@ void suite_answer_question(dit_json_writer *w, cJSON *document, const suite_proc
     dit_json_put_string(w, question, "calibration", suite_calibration_path(search->calibration));
     if (request->slo.seconds > 0) dit_json_put_number(w, question, "slo_s", request->slo.seconds);
     if (request->scenario == SUITE_SCENARIO_SERVER) put_load_asked(w, question, request);
+    if (request->batch_most > 1) dit_json_put_int(w, question, "batch_most", request->batch_most);
+    if (request->approximate) dit_json_put_string(w, question, "quality", "approximate");
     if (request->slo.times > 0) dit_json_put_number(w, question, "slo_times_alone", request->slo.times);
     if (request->supply_w > 0) dit_json_put_number(w, question, "power_limit_w", request->supply_w);
     if (request->site) dit_json_put_string(w, question, "site", request->site->name);
@@ -284,12 +286,25 @@ static void put_load(dit_json_writer *w, cJSON *row, const suite_split *split)
     dit_json_put_bool(w, load, "precise", run->precise);
 }
 
-static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_request *request,
-                      const suite_procured *procured, int index)
+static void put_base(dit_json_writer *w, cJSON *row, const suite_procure_request *request, const suite_split *split)
 {
-    const suite_split *split = &procured->splits[index];
+    if (!split->base) return;
+    cJSON *base = dit_json_put_object(w, row, "base");
+    dit_json_put_string(w, base, "mesh", split->base->mesh);
+    dit_json_put_string(w, base, "profile", request->base);
+    dit_json_put_number(w, base, "seconds", split->base_s);
+    dit_json_put_string(w, base, "evidence", "simulated");
+    dit_json_put_string(w, base, "case_id", split->base->kase->case_id);
+}
+
+static const char *element_of(const suite_split *split)
+{
+    return dit_json_text_or(dit_json_member(split->chosen->kase->document, "platform"), "element", NULL);
+}
+
+static void put_split(dit_json_writer *w, cJSON *row, const suite_procure_request *request, const suite_split *split)
+{
     const suite_priced_machine *machine = &request->machines[split->machine].priced;
-    cJSON *row = dit_json_put_object(w, list, NULL);
     dit_json_put_string(w, row, "platform", machine->machine.name);
     dit_json_put_string(w, row, "accelerator", machine->machine.accelerator);
     dit_json_put_int(w, row, "devices", split->devices);
@@ -299,20 +314,15 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     }
     dit_json_put_string(w, row, "mesh", split->chosen->mesh);
     dit_json_put_int(w, row, "replicas", split->replicas);
+    if (request->batch_most > 1) dit_json_put_int(w, row, "batch", split->batch);
     if (split->share_links) dit_json_put_bool(w, row, "replicas_share_links", true);
-    dit_json_put_bool(w, row, "answers", suite_answer_of(procured, split->machine) == index);
+    if (split->crowd > 1) dit_json_put_number(w, row, "crowding", split->crowd);
     dit_json_put_string(w, row, "profile", request->search.profile);
+    dit_json_put_string(w, row, "element", element_of(split));
     dit_json_put_bool(w, row, "exact", split->chosen->exact);
-    dit_json_put_int(w, row, "memory_bytes", split->chosen->bounds.memory_bytes);
+    dit_json_put_int(w, row, "memory_bytes", suite_split_memory(split));
     put_service(w, row, split);
-    if (split->base) {
-        cJSON *base = dit_json_put_object(w, row, "base");
-        dit_json_put_string(w, base, "mesh", split->base->mesh);
-        dit_json_put_string(w, base, "profile", request->base);
-        dit_json_put_number(w, base, "seconds", split->base_s);
-        dit_json_put_string(w, base, "evidence", "simulated");
-        dit_json_put_string(w, base, "case_id", split->base->kase->case_id);
-    }
+    put_base(w, row, request, split);
     if (split->verdict != SUITE_SLO_NONE) {
         cJSON *slo = dit_json_put_object(w, row, "slo");
         dit_json_put_number(w, slo, "bound_s", split->slo_s);
@@ -328,6 +338,21 @@ static void put_split(dit_json_writer *w, cJSON *list, const suite_procure_reque
     put_supply(w, row, split);
     put_owned(w, row, request, split);
     put_rank(w, row, split);
+}
+
+/* Other pictures than those of the exact splits. Nobody has scored them here, and nothing is said of them. */
+static void put_approximate(dit_json_writer *w, cJSON *document, const suite_procure_request *request,
+                            const suite_procured *procured)
+{
+    if (!request->approximate) return;
+    cJSON *list = dit_json_put_array(w, document, "approximate");
+    for (int i = 0; i < procured->approximate_count; i++) {
+        const suite_split *split = &procured->approximate[i], *exact = suite_exact_beside(procured, split);
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        put_split(w, row, request, split);
+        dit_json_put_string(w, row, "quality", "unknown");
+        if (exact) dit_json_put_number(w, row, "exact_s", exact->service.seconds);
+    }
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------------------------------ */
@@ -439,7 +464,13 @@ void suite_procured_put(dit_json_writer *w, cJSON *document, const suite_procure
     suite_profile_put(w, document, request->search.profile);
     put_run(w, document, procured);
     cJSON *list = dit_json_put_array(w, document, "splits");
-    for (int i = 0; i < procured->count; i++) put_split(w, list, request, procured, i);
+    for (int i = 0; i < procured->count; i++) {
+        const suite_split *split = &procured->splits[i];
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        put_split(w, row, request, split);
+        if (split->chosen) dit_json_put_bool(w, row, "answers", suite_answer_of(procured, split->machine) == i);
+    }
+    put_approximate(w, document, request, procured);
     put_pairs(w, document, procured);
     put_versus(w, document, procured);
     put_sensitivities(w, document, procured);

@@ -1,5 +1,7 @@
 #include "suite/procure/contest.h"
 
+#include "suite/procure/choice.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -95,12 +97,13 @@ dit_status suite_contest_growth(const suite_procure_request *request, suite_load
                                 double error, double *out)
 {
     static const double none_left = 30;
-    const suite_forecast *service = &split->service;
     double rate, now;
     *out = error;
     if (request->scenario != SUITE_SCENARIO_SERVER) return DIT_OK;
-    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, service->seconds, split->replicas, &now));
-    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, service->seconds * exp(error), split->replicas, &rate));
+    const suite_service predicted = suite_choice_service(split, split->service.seconds),
+                        wrong = suite_choice_service(split, split->service.seconds * exp(error));
+    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, &predicted, &now));
+    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, &wrong, &rate));
     *out = rate > 0 && now > 0 ? fmin(log(now / rate), none_left) : none_left;
     return DIT_OK;
 }

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MENUS = 3 /* of a machine: exact, displaced, fp8 */, SEARCHES = MENUS + 1 /* and without tuning */ };
+
 /* ---- numbers of devices -------------------------------------------------------------------------------------------- */
 
 static bool is_asked(const suite_procure_machine *machine, int devices)
@@ -40,7 +42,7 @@ static dit_status forecast(const suite_procure_request *request, suite_split *sp
                                           .document = split->chosen->kase->document,
                                           .devices = split->chosen->ranks,
                                           .node_devices = machine->node_devices,
-                                          .seconds = split->chosen->seconds};
+                                          .seconds = split->chosen->seconds * split->crowd};
     return suite_forecast_of(request->forecaster, &asked, &split->service);
 }
 
@@ -67,7 +69,8 @@ static dit_status rate_at(const suite_procure_request *request, suite_loads *loa
     *out = split->images_per_hour.value * split->service.seconds / seconds;
     if (request->scenario != SUITE_SCENARIO_SERVER) return DIT_OK;
     /* waiting makes more of it than the ratio of the times */
-    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, seconds, split->replicas, out));
+    const suite_service service = suite_choice_service(split, seconds);
+    DIT_TRY(suite_serve_rate(request, loads, split->slo_s, &service, out));
     *out *= 3600 * suite_choice_images(request);
     return DIT_OK;
 }
@@ -84,8 +87,10 @@ static dit_status range_images(const suite_procure_request *request, suite_loads
     rate->least = fmin(rate->least, rate->value); /* each to 3 % only */
     rate->most = fmax(rate->most, rate->value);
     if (!fleet->machines) return DIT_OK;
-    DIT_TRY(suite_choice_fleet(request, split->slo_s, service->low, split->replicas, &fleet->least));
-    return suite_choice_fleet(request, split->slo_s, service->high, split->replicas, &fleet->most);
+    const suite_service low = suite_choice_service(split, service->low),
+                        high = suite_choice_service(split, service->high);
+    DIT_TRY(suite_choice_fleet(request, split->slo_s, &low, &fleet->least));
+    return suite_choice_fleet(request, split->slo_s, &high, &fleet->most);
 }
 
 static dit_status fill_split(const suite_procure_request *request, const suite_search *found, const suite_search *base,
@@ -97,7 +102,7 @@ static dit_status fill_split(const suite_procure_request *request, const suite_s
     DIT_TRY(forecast(request, split));
     judge(request, split);
     DIT_TRY(range_images(request, loads, split));
-    return suite_worth_fill(request, found, split);
+    return suite_worth_fill(request, split);
 }
 
 /* ---- a machine ----------------------------------------------------------------------------------------------------- */
@@ -126,63 +131,137 @@ dit_status suite_procure_is_known(const suite_price_machine *machine, const char
     return DIT_OK;
 }
 
-static dit_status add_split(suite_procured *out, int machine, int devices, suite_split **split)
+static dit_status add_split(suite_split **splits, int *count, int machine, int devices, suite_split **split)
 {
-    DIT_TRY(dit_list_grow((void **)&out->splits, out->count, sizeof *out->splits));
-    *split = &out->splits[out->count++];
+    DIT_TRY(dit_list_grow((void **)splits, *count, sizeof **splits));
+    *split = &(*splits)[(*count)++];
     **split = (suite_split){.machine = machine, .devices = devices};
+    return DIT_OK;
+}
+
+/* What one machine's searches are asked. */
+static suite_search_request asked_of(const suite_procure_request *request, int index)
+{
+    const suite_procure_machine *machine = &request->machines[index];
+    suite_search_request asked = request->search;
+    asked.platform = machine->priced.machine.name;
+    asked.devices = suite_procure_largest(machine);
+    asked.goal = SUITE_GOAL_FRONT;
+    if (!asked.element) asked.element = "fp16"; /* of the published times that the machines were fitted on */
+    return asked;
+}
+
+static dit_status run_search(const suite_search_request *asked, suite_procured *out, suite_search **found)
+{
+    *found = &out->searches[out->search_count++];
+    DIT_TRY(suite_search_run(asked, *found));
+    out->simulated += (*found)->simulated;
+    out->kept += (*found)->kept;
+    return DIT_OK;
+}
+
+static int list_devices(const suite_procure_machine *machine, int devices[SUITE_MENU_SIZES])
+{
+    int count = 0;
+    for (int some = 1; some <= suite_procure_largest(machine) && count < SUITE_MENU_SIZES; some++)
+        if (is_asked(machine, some)) devices[count++] = some;
+    return count;
+}
+
+static dit_status make_menu(const suite_procure_request *request, int index, const suite_search *found,
+                            suite_procured *out, suite_menu **menu)
+{
+    int devices[SUITE_MENU_SIZES], count = list_devices(&request->machines[index], devices);
+    *menu = &out->menus[out->menu_count++];
+    DIT_TRY(suite_menu_make(request, found, devices, count, *menu));
+    out->simulated += (*menu)->simulated;
+    out->kept += (*menu)->kept;
     return DIT_OK;
 }
 
 static dit_status fill_machine(const suite_procure_request *request, int index, suite_procured *out)
 {
     const suite_procure_machine *machine = &request->machines[index];
-    suite_search_request asked = request->search;
+    suite_search_request asked = asked_of(request, index);
     suite_search *found, *base = NULL;
+    suite_menu *menu;
     suite_split *split;
     char why[sizeof split->reason];
     int first = out->count;
-    asked.platform = machine->priced.machine.name;
-    asked.devices = suite_procure_largest(machine);
-    asked.goal = SUITE_GOAL_FRONT;
-    if (!asked.element) asked.element = "fp16"; /* of the published times that the machines were fitted on */
     DIT_TRY(suite_procure_is_known(&machine->priced.machine, asked.element, why));
     if (why[0]) {
-        DIT_TRY(add_split(out, index, asked.devices, &split));
+        DIT_TRY(add_split(&out->splits, &out->count, index, asked.devices, &split));
         memcpy(split->reason, why, sizeof split->reason);
         return DIT_OK;
     }
-    found = &out->searches[out->search_count++];
-    DIT_TRY(suite_search_run(&asked, found));
-    out->simulated += found->simulated;
-    out->kept += found->kept;
+    DIT_TRY(run_search(&asked, out, &found));
     out->bounded += found->by_bound;
+    DIT_TRY(make_menu(request, index, found, out, &menu));
     if (request->base) {
-        base = &out->searches[out->search_count++];
         asked.profile = request->base;
         asked.untuned = true;
-        DIT_TRY(suite_search_run(&asked, base));
-        out->simulated += base->simulated;
-        out->kept += base->kept;
+        DIT_TRY(run_search(&asked, out, &base));
     }
-    for (int devices = 1; devices <= asked.devices; devices++) {
-        if (!is_asked(machine, devices)) continue;
-        DIT_TRY(add_split(out, index, devices, &split));
+    for (int i = 0; i < menu->device_count; i++) {
+        DIT_TRY(add_split(&out->splits, &out->count, index, menu->devices[i], &split));
+        split->menu = menu;
         DIT_TRY(fill_split(request, found, base, &out->loads, split));
     }
     mark_least(out, first);
     return DIT_OK;
 }
 
+/* ---- what is faster, if pictures may differ ------------------------------------------------------------------------ */
+
+/* Splits of one more search: those of other pictures. */
+static dit_status fill_variant(const suite_procure_request *request, int index, const suite_search_request *asked,
+                               suite_procured *out)
+{
+    suite_search *found;
+    suite_menu *menu;
+    suite_split *split;
+    DIT_TRY(run_search(asked, out, &found));
+    DIT_TRY(make_menu(request, index, found, out, &menu));
+    for (int i = 0; i < menu->device_count; i++) {
+        DIT_TRY(add_split(&out->approximate, &out->approximate_count, index, menu->devices[i], &split));
+        split->menu = menu;
+        DIT_TRY(fill_split(request, found, NULL, &out->loads, split));
+        if (split->chosen) continue;
+        suite_price_release(&split->price);
+        out->approximate_count--; /* one device has no stages */
+    }
+    return DIT_OK;
+}
+
+/* Displaced meshes, and exact ones in fp8 where the accelerator has it. */
+static dit_status fill_approximate(const suite_procure_request *request, int index, suite_procured *out)
+{
+    suite_search_request asked = asked_of(request, index);
+    const suite_price_machine *machine = &request->machines[index].priced.machine;
+    char why[300];
+    if (!request->approximate) return DIT_OK;
+    DIT_TRY(suite_procure_is_known(machine, asked.element, why));
+    if (why[0]) return DIT_OK;
+    asked.approximate = asked.displaced = true;
+    DIT_TRY(fill_variant(request, index, &asked, out));
+    DIT_TRY(suite_procure_is_known(machine, "fp8", why));
+    if (why[0]) return DIT_OK;
+    asked.approximate = asked.displaced = false;
+    asked.element = "fp8";
+    return fill_variant(request, index, &asked, out);
+}
+
 dit_status suite_procure(const suite_procure_request *request, suite_procured *out)
 {
     *out = (suite_procured){.count = 0};
-    out->searches = calloc(2 * (size_t)request->machine_count + 1, sizeof *out->searches);
-    if (!out->searches) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
+    out->searches = calloc(SEARCHES * (size_t)request->machine_count + 1, sizeof *out->searches);
+    out->menus = calloc(MENUS * (size_t)request->machine_count + 1, sizeof *out->menus);
+    if (!out->searches || !out->menus) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
     for (int i = 0; i < request->machine_count; i++) {
         if (request->told)
             request->told(request->context, i, request->machine_count, request->machines[i].priced.machine.name);
         DIT_TRY(fill_machine(request, i, out));
+        DIT_TRY(fill_approximate(request, i, out));
     }
     DIT_TRY(suite_contest_run(request, out));
     DIT_TRY(suite_load_curves_find(request, out));

@@ -4,7 +4,7 @@
 #define DIT_SUITE_PROCURE_QUESTION_H
 
 #include "suite/prices/ownership.h"
-#include "suite/procure/forecast.h"
+#include "suite/confidence/forecast.h"
 #include "suite/queue/capacity.h"
 #include "suite/queue/offline.h" /* SUITE_OFFLINE_REQUESTS are there at the start */
 #include "suite/search/search.h"
@@ -56,6 +56,8 @@ typedef struct {
     suite_procure_goal goal;
     suite_slo slo;
     suite_arrivals arrivals; /* of scenario server: law and seed */
+    int batch_most;          /* requests that a replica may serve together; 0: one                                  */
+    bool approximate;        /* displaced meshes and fp8, too, in a list of their own                               */
     double rate;             /* requests a second that must be served, by as many machines as it takes; 0: not asked */
     int spares;              /* so many machines more, which may be down                                           */
     double supply_w;         /* power that there is; 0: not asked                                                    */

@@ -4,7 +4,7 @@
 #define DIT_SUITE_PROCURE_SPLIT_H
 
 #include "suite/confidence/pair_calls.h"
-#include "suite/procure/serve.h"
+#include "suite/procure/menu.h"
 
 typedef enum {
     SUITE_SLO_NONE,     /* no bound was asked for, or there is no time               */
@@ -42,7 +42,7 @@ typedef struct {
     suite_server_watts rated;
     bool rated_assumed;
     suite_own_cost busy, idle; /* an hour at the load of the question, and one in which it stands idle */
-    suite_ranged per_1000;     /* at that load, least and most: of the purchase price and the interval */
+    suite_ranged per_1000;     /* at that load, least and most: of price, watts and the interval of time */
     bool has_rent;
     suite_break_even even;                     /* against the median rent */
     double month_own_h, month_own, month_rent; /* hours_a_day in a month, and what they cost; 0: not asked */
@@ -52,10 +52,14 @@ typedef struct {
 typedef struct {
     int machine; /* in the request's */
     int devices, replicas;
-    const suite_search_candidate *chosen; /* of one replica; NULL: none, see `reason` */
-    bool share_links; /* replicas of several devices send over links that they share: what that costs is not counted */
+    const suite_menu *menu;       /* of its machine                                  */
+    const suite_menu_item *item;  /* of one replica; NULL: none, see `reason`        */
+    int batch;                    /* requests that a replica serves together; in scenario server at most */
+    const suite_search_candidate *chosen; /* the item's mesh; offline with that batch; NULL: none     */
+    double crowd;     /* by what factor a request takes longer because replicas that share links all work */
+    bool share_links; /* they do, and what that costs is not known and not counted */
     char reason[300];
-    suite_forecast service;             /* of one request on one replica  */
+    suite_forecast service;             /* of one request on one replica; offline of a batch */
     const suite_search_candidate *base; /* the same without tuning; NULL: none fits, or none was asked for */
     double base_s;                      /* seconds of a request, offline of an image; 0: not known */
     double slo_s;                       /* the bound in seconds; 0: none    */
@@ -110,6 +114,10 @@ typedef struct {
     int search_count;
     suite_split *splits; /* best first; those without rank behind, by machine and devices */
     int count;
+    suite_menu *menus;   /* [menu_count] of machines */
+    int menu_count;
+    suite_split *approximate; /* [approximate_count] with displaced meshes or fp8, by machine and devices; not ranked */
+    int approximate_count;
     suite_pair *pairs; /* [pair_count] of ranked splits; a, b are places in splits */
     int pair_count;
     suite_verdict_licence licence; /* whether verdicts on pairs may be given */
@@ -123,5 +131,9 @@ typedef struct {
     suite_versus versus;
 } suite_procured;
 void suite_procured_release(suite_procured *procured);
+/* The exact split on as many devices of the same machine; NULL: it has no mesh. */
+const suite_split *suite_exact_beside(const suite_procured *procured, const suite_split *approximate);
+/* Bytes of the fullest rank, with the largest batch. */
+int64_t suite_split_memory(const suite_split *split);
 
 #endif

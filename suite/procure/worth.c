@@ -53,19 +53,18 @@ static dit_status put_price(const suite_procure_request *request, suite_split *s
 /* ---- watts -------------------------------------------------------------------------------------------------------------- */
 
 /* The least device-seconds of a request on this machine: what a busy share of one is. */
-static double least_device_s(const suite_search *found)
+static double least_device_s(const suite_menu *menu)
 {
     double least = INFINITY;
-    for (int i = 0; i < found->size_count; i++) {
-        const suite_search_candidate *one = suite_choice_of_ranks(found, found->sizes[i].ranks);
-        if (one) least = fmin(least, one->ranks * one->seconds);
-    }
+    for (int i = 0; i < menu->count; i++)
+        least = fmin(least, menu->items[i].one->ranks * menu->items[i].one->seconds);
     return least;
 }
 
-static double busy_of(const suite_procure_request *request, const suite_search *found, const suite_split *split)
+static double busy_of(const suite_procure_request *request, const suite_split *split)
 {
-    double busy = least_device_s(found) / (split->chosen->ranks * split->chosen->seconds);
+    int together = request->scenario == SUITE_SCENARIO_OFFLINE ? split->batch : 1;
+    double busy = least_device_s(split->menu) * together / (split->chosen->ranks * split->service.seconds);
     if (split->fleet.machines)
         busy *= split->fleet.busy;
     else if (request->scenario == SUITE_SCENARIO_SERVER)
@@ -105,13 +104,15 @@ static dit_status put_power(const suite_procure_request *request, double busy, s
 
 /* ---- owning --------------------------------------------------------------------------------------------------------------- */
 
+/* At an end of the watts' interval: -1, 1, or 0 for what is predicted. Watts that the site states have none. */
 static dit_status cost_of(const suite_procure_request *request, const suite_split *split, double busy, double price,
-                          suite_own_cost *out)
+                          int end, suite_own_cost *out)
 {
     suite_server_watts drawn;
     bool stated;
     DIT_TRY(suite_own_watts(request->site, request->power, machine_of(request, split), split->devices, busy, &drawn,
                             &stated));
+    if (!stated && split->has_power) drawn.w *= 1 + end * fmin(split->power.model.error, 1);
     return suite_own_cost_of(request->site, price, split->owned.rated, drawn, out);
 }
 
@@ -124,10 +125,10 @@ static dit_status find_owned(const suite_procure_request *request, double busy, 
                                     &owned->price));
     DIT_TRY(suite_power_rated(request->power, machine->accelerator, machine->limit_w, split->devices, &owned->rated,
                               &owned->rated_assumed));
-    DIT_TRY(cost_of(request, split, busy, owned->price.mid, &owned->busy));
-    DIT_TRY(cost_of(request, split, 0, owned->price.mid, &owned->idle));
-    DIT_TRY(cost_of(request, split, busy, owned->price.low, &ends[0]));
-    DIT_TRY(cost_of(request, split, busy, owned->price.high, &ends[1]));
+    DIT_TRY(cost_of(request, split, busy, owned->price.mid, 0, &owned->busy));
+    DIT_TRY(cost_of(request, split, 0, owned->price.mid, 0, &owned->idle));
+    DIT_TRY(cost_of(request, split, busy, owned->price.low, -1, &ends[0]));
+    DIT_TRY(cost_of(request, split, busy, owned->price.high, 1, &ends[1]));
     const suite_ranged hour = {owned->busy.total, ends[0].total, ends[1].total};
     owned->per_1000 = per_1000_of(request, split, &hour);
     owned->there = true;
@@ -163,9 +164,9 @@ static dit_status put_owned(const suite_procure_request *request, double busy, s
     return compare_rent(request, split);
 }
 
-dit_status suite_worth_fill(const suite_procure_request *request, const suite_search *found, suite_split *split)
+dit_status suite_worth_fill(const suite_procure_request *request, suite_split *split)
 {
-    double busy = busy_of(request, found, split);
+    double busy = busy_of(request, split);
     DIT_TRY(put_price(request, split));
     DIT_TRY(put_power(request, busy, split));
     return put_owned(request, busy, split);

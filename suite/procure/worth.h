@@ -7,6 +7,6 @@
 
 /* Fills price, per_1000, power, images_per_kwh, owned, rated_w and supplied of a split that has a mesh and its images an
  * hour. That something is not known is no error. Errors: those of prices. */
-dit_status suite_worth_fill(const suite_procure_request *request, const suite_search *found, suite_split *split);
+dit_status suite_worth_fill(const suite_procure_request *request, suite_split *split);
 
 #endif

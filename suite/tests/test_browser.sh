@@ -47,7 +47,9 @@ many() {
 ok "and a history with changes, notes and a release" many
 procured() {
     made procure flux.1-dev~one-of-each --steps 4 --scope latents --machines 8xb200-sxm@2,8xh100-sxm@2 --scenario server --slo 3x --own default --old-prices \
-        --per-device -q --output "$root/procured" &&
+        --per-device --quality approximate -q --output "$root/procured" &&
+        made search flux.1-dev~one-of-each --steps 4 --scope latents --platform 8xl40 --devices 4 --goal cost --old-prices --per-device -q \
+            --output "$root/procured" &&
         made procure flux.1-dev~one-of-each --steps 4 --scope latents --machines 8xb200-sxm@2 --mix shop -q --output "$root/procured"
 }
 if command -v smpirun >/dev/null; then

@@ -98,6 +98,35 @@ ok "so many that all devices work" holds offline 's("8xb200-sxm", 8)["replicas"]
 ok "and 1,000 requests are done in whole rounds" holds offline 'abs(s("8xb200-sxm", 8)["images_per_hour"]["value"] - 3600 * 1000 / (-(-1000 // s("8xb200-sxm", 8)["replicas"]) * s("8xb200-sxm", 8)["service_s"]["value"])) < 1e-6'
 ok "offline requests have no bound" exits 2 "$ditbench" procure "$model" --scenario offline --slo 5s
 
+# ---- batches -----------------------------------------------------------------------------------------------------------
+batches() { procure batches --scenario offline --batch 4; }
+ok "replicas may serve batches" batches
+ok "an image costs no more with them" holds batches 'all(x["images_per_hour"]["value"] >= y["images_per_hour"]["value"] * (1 - 1e-9) for x in d["splits"] for y in json.load(open(sys.argv[1].replace("batches", "offline")))["splits"] if (x["platform"], x["devices"]) == (y["platform"], y["devices"]) and "images_per_hour" in x) and any(x.get("batch", 1) > 1 for x in d["splits"])'
+ok "1,000 requests are done in rounds of batches" holds batches 'all(x["images_per_hour"]["value"] <= 3600 * x["replicas"] * x["batch"] / x["service_s"]["value"] * (1 + 1e-9) and x["images_per_hour"]["value"] >= 3600 * 1000 / (-(-1000 // (x["replicas"] * x["batch"])) * x["service_s"]["value"]) * (1 - 1e-9) for x in d["splits"] if "service_s" in x)'
+ok "a case of a batch has as many images" holds batches 'all(len(x["service_s"]["case_id"]) == 32 for x in d["splits"] if "service_s" in x) and s("8xb200-sxm", 8)["service_s"]["case_id"] != json.load(open(sys.argv[1].replace("batches", "offline")))["splits"][0]["service_s"]["case_id"]'
+ok "batches beyond those that anybody timed are refused" exits 2 "$ditbench" procure "$model" --scenario offline --batch 64 --machines 8xh100-sxm@1
+ok "with the largest that was" sh -c '"$1" procure "$2" --scenario offline --batch 64 --machines 8xh100-sxm@1 2>&1 | grep -q "go to batches of [0-9]"' sh "$ditbench" "$model"
+ok "one request after the other has none" exits 2 "$ditbench" procure "$model" --batch 4
+ok "a server batches what waits" procure together --scenario server --slo p95=6x --batch 4
+procure apart --scenario server --slo p95=6x
+ok "and bears no less" holds together 'all(x["images_per_hour"]["value"] > 0.97 * y["images_per_hour"]["value"] for x in d["splits"] for y in json.load(open(sys.argv[1].replace("together", "apart")))["splits"] if (x["platform"], x["devices"]) == (y["platform"], y["devices"]) and "images_per_hour" in x)'
+
+# ---- replicas that share links -------------------------------------------------------------------------------------------
+crowded() { # of a model that needs two devices
+    "$ditbench" procure flux.1-dev --steps 2 --scope latents --date 2026-11-23 --machines 8xrtx-4090@4 --scenario offline --base none --json >"$work/crowded" 2>"$work/log" || { cat "$work/log"; return 1; }
+}
+ok "replicas beside each other on a PCIe tree are simulated" crowded
+ok "and a request takes longer there, by what is told" holds crowded 's("8xrtx-4090", 4)["replicas"] == 2 and s("8xrtx-4090", 4)["crowding"] > 1 and "replicas_share_links" not in s("8xrtx-4090", 4)'
+ok "behind a switch nobody is in the way" holds offline 'not any("crowding" in x for x in d["splits"] if x["platform"] == "8xb200-sxm")'
+
+# ---- other pictures ------------------------------------------------------------------------------------------------------
+other() { "$ditbench" procure "$model" --steps 4 --scope latents --date 2026-11-23 --machines 8xh100-sxm@2 --quality approximate --json >"$work/other" 2>"$work/log" || { cat "$work/log"; return 1; }; }
+ok "approximate methods stand in a list of their own" other
+ok "with displaced meshes and fp8, of unknown quality, ranked with nobody" holds other '{x["exact"] for x in d["approximate"]} == {True, False} and all(x["quality"] == "unknown" and "rank" not in x and (x["element"] == "fp8") == x["exact"] and x["exact_s"] > 0 for x in d["approximate"])'
+ok "and the exact answer is what it was" sh -c '"$1" procure "$2" --steps 4 --scope latents --date 2026-11-23 --machines 8xh100-sxm@2 --json 2>/dev/null | python3 -c "import json, sys; a = json.load(sys.stdin); b = json.load(open(sys.argv[1])); assert a[\"splits\"] == b[\"splits\"] and \"approximate\" not in a" "$3"' sh "$ditbench" "$model" "$work/other"
+ok "people see that nobody scored them" sh -c '"$1" procure "$2" --steps 4 --scope latents --machines 8xh100-sxm@2 --quality approximate 2>/dev/null | grep -q "quality unknown; exact pictures: "' sh "$ditbench" "$model"
+ok "a quality is one of two" exits 2 "$ditbench" procure "$model" --quality best
+
 # ---- server: requests arrive by chance ---------------------------------------------------------------------------------
 ok "requests that arrive by chance are served" procure served --scenario server --slo p95=3x
 ok "within the bound" holds served 'all(x["load"]["quantile_s"] - 1.5 * x["load"]["quantile_half_s"] <= x["load"]["bound_s"] for x in d["splits"] if "load" in x)'
@@ -113,6 +142,11 @@ ok "a bound inside an interval may leave no rate at all" procure narrow --scenar
 ok "which is no number" holds narrow 'all("lo" not in x["images_per_hour"] or x["images_per_hour"]["lo"] > 0 for x in d["splits"] if "images_per_hour" in x)'
 ok "bursts are another question, and say so" procure bursts --scenario server --slo p95=3x --arrivals gamma:3
 ok "which bears less" holds bursts 'd["question"]["arrivals"] == "gamma" and d["question"]["variation"] == 3 and s("8xb200-sxm", 8)["images_per_hour"]["value"] < json.load(open(sys.argv[1].replace("bursts", "served")))["splits"][0]["images_per_hour"]["value"]'
+arrived() { printf 'second,class\n' && for i in $(seq 1 400); do echo "$((i / 4 * 4)).0,request"; done; }
+arrived >"$work/arrived.csv"
+ok "arrivals may be as they were written down" procure traced --scenario server --slo p95=6x --arrivals "trace:$work/arrived.csv"
+ok "which is told" holds traced 'd["question"]["arrivals"] == "trace" and s("8xb200-sxm", 8)["images_per_hour"]["value"] > 0'
+ok "a trace that is none is refused" exits 2 "$ditbench" procure "$model" --scenario server --slo 3x --arrivals "trace:$work/first"
 ok "latency grows with load" holds served 'all(p["quantile_s"] < q["quantile_s"] for c in d["curves"] for p, q in zip(c["points"][2:], c["points"][3:])) and len(d["curves"]) >= 2'
 
 # ---- machines for a rate ---------------------------------------------------------------------------------------------------
@@ -204,6 +238,20 @@ if command -v gnuplot >/dev/null; then
     ok "with the answer beside it" same_document
     figures() { for id in times pareto ranks capacity cost_stack breakeven price_sensitivity power; do
         for file in "$id.png" "$id.svg" "$id.dat" "$id.gp" "$id-narrow.svg"; do [ -s "$work/page of it/$file" ] || { echo "no $file"; return 1; }; done; done; }
+    journalled() { # the chosen cases as an ordinary session, with the ids that the answer names
+        "$ditbench" run "$work/page of it/workload.json" -q --output "$work/chosen" >"$work/out" 2>&1 && "$ditbench" verify "$work/chosen" >>"$work/out" 2>&1 || { cat "$work/out"; return 1; }
+        python3 - "$work/page" "$work/chosen" <<'PY'
+import json, os, sys
+splits = [x for x in json.load(open(sys.argv[1]))["splits"] if "service_s" in x]
+wanted = {x["service_s"]["case_id"]: x["service_s"]["value"] for x in splits if "crowding" not in x} | {x["base"]["case_id"]: x["base"]["seconds"] for x in splits if "base" in x}
+records = {case: json.load(open(f"{sys.argv[2]}/cases/{case}/p0/record.json")) for case in os.listdir(sys.argv[2] + "/cases") if os.path.exists(f"{sys.argv[2]}/cases/{case}/p0/record.json")}
+assert set(wanted) <= set(records), (sorted(wanted), sorted(records))
+for case, seconds in wanted.items():
+    again = records[case]["samples"]["latency_ns"][0] * 1e-9
+    assert abs(again - seconds) <= 1e-6 * seconds, (case, again, seconds)
+PY
+    }
+    ok "the chosen cases run as a session, and take what the answer says" journalled
     ok "and eight figures" figures
     ok "and tells what was asked" grep -q 'Asked by <code>ditbench procure' "$work/page of it/procure.html"
     # A PATH with everything but gnuplot.
@@ -214,6 +262,22 @@ if command -v gnuplot >/dev/null; then
     ok "a page without gnuplot is written, and ends with 4" exits 4 env PATH="$work/bin" "$ditbench" procure "${asked[@]}" -q --output "$work/bare"
     ok "as it says" grep -q 'No figure is drawn' "$work/bare/procure.html"
 fi
+
+# ---- predictions that do not hold --------------------------------------------------------------------------------------------
+refused_verdicts() { # held-out errors that say nothing: no verdict, exit 5, and the reason on page and document
+    local code=0
+    python3 - "$source_dir/results/calibration/holdout.json" "$work/wild.json" <<'PY' || return 1
+import json, sys
+held = json.load(open(sys.argv[1]))
+for place, error in enumerate(held["outside"]["errors"]):
+    error["error"] = 2.0 if place % 2 else -2.0
+json.dump(held, open(sys.argv[2], "w"))
+PY
+    "$ditbench" procure "${asked[@]}" --slo 10s --held-out "$work/wild.json" --json >"$work/wild" 2>"$work/log" || code=$?
+    [ "$code" -eq 5 ] || { echo "exit $code"; cat "$work/log"; return 1; }
+    holds wild 'd["pairs"] == [] and not d["checked"]["verdicts"] and not d["checked"]["fitted"]["allowed"] and d["checked"]["fitted"]["why"]'
+}
+ok "predictions whose errors say nothing give no verdict, and exit 5" refused_verdicts
 
 # ---- a price changes costs alone ------------------------------------------------------------------------------------------
 dearer() { # the same books, but one quote costs ten times as much
@@ -272,7 +336,7 @@ schema_holds() {
 import json, sys
 import jsonschema
 schema = json.load(open(sys.argv[1] + "/results/schema/procure.schema.json"))
-for name in ("first", "wide", "short", "offline", "served", "none", "narrow", "bursts", "fleet", "spared", "owned", "pair", "dear"):
+for name in ("first", "wide", "short", "offline", "served", "none", "narrow", "bursts", "fleet", "spared", "owned", "pair", "dear", "batches", "together", "crowded", "other", "traced"):
     jsonschema.validate(json.load(open(f"{sys.argv[2]}/{name}")), schema)
 schema = json.load(open(sys.argv[1] + "/results/schema/mix.schema.json"))
 for name in ("mixed", "shop"):

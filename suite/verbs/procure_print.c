@@ -65,6 +65,7 @@ enum {
     DEVICES,
     MESH,
     REPLICAS,
+    BATCH,
     LATENCY,
     BASE,
     TRUTH,
@@ -94,6 +95,7 @@ static const suite_column columns[COLUMNS] = {
     [DEVICES] = {"devices", "devices", false, 0},
     [MESH] = {"mesh", "mesh", true, 0},
     [REPLICAS] = {"replicas", "replicas", false, 0},
+    [BATCH] = {"batch", "batch", false, 0},
     [LATENCY] = {"latency_s", "latency s", false, 0},
     [BASE] = {"base_s", "base s", false, 2},
     [TRUTH] = {"interval_s", "interval s", true, 0},
@@ -200,6 +202,7 @@ static dit_status add_split(suite_table *table, const suite_procure_request *req
     const suite_forecast *service = &split->service;
     cells[MESH] = split->chosen->mesh;
     if (request->scenario != SUITE_SCENARIO_SINGLE) snprintf(text[REPLICAS], CELL, "%d", split->replicas);
+    if (request->batch_most > 1) snprintf(text[BATCH], CELL, "%d", split->batch);
     snprintf(text[LATENCY], CELL, "%.3g%s", service->seconds,
              service->has_interval && service->interval.extrapolated ? " extrapolated" : "");
     if (split->base) snprintf(text[BASE], CELL, "%.3g", split->base_s);
@@ -217,8 +220,8 @@ static dit_status add_split(suite_table *table, const suite_procure_request *req
     if (split->has_power) snprintf(text[WATTS], CELL, "%.0f", split->power.server.w);
     if (split->has_power) write_count(split->images_per_kwh, text[KWH]);
     write_rank(split, text[RANK]);
-    snprintf(text[MEMORY], CELL, "%.1f", (double)split->chosen->bounds.memory_bytes / GIB);
-    if (!service->has_interval) cells[WHY] = service->why;
+    snprintf(text[MEMORY], CELL, "%.1f", (double)suite_split_memory(split) / GIB);
+    if (!service->has_interval && !split->reason[0]) cells[WHY] = service->why;
     return suite_table_add_cells(table, cells, COLUMNS);
 }
 
@@ -353,17 +356,74 @@ static void print_owned(const suite_procure_request *request, const suite_procur
     }
 }
 
-/* Which answers leave out what replicas do to each other. */
+/* What replicas do to each other, where that is counted, and where it is not known. */
 static void print_shared(const suite_procure_request *request, const suite_procured *procured, bool all, FILE *out)
 {
     int told = 0;
     for (int i = 0; i < procured->count; i++) {
         const suite_split *split = &procured->splits[i];
-        if (!split->share_links || (!all && !answers(procured, i))) continue;
-        fprintf(out, "%s%s@%d", told++ ? ", " : "Replicas that share links disturb each other, which is not counted: ",
+        if (!split->chosen || (!split->share_links && split->crowd < 1.005) || (!all && !answers(procured, i))) continue;
+        fprintf(out, "%s%s@%d ", told++ ? ", " : "Replicas that share links slow each other down: ",
                 request->machines[split->machine].priced.machine.name, split->devices);
+        if (split->share_links)
+            fprintf(out, "by an unknown amount that is not counted");
+        else
+            fprintf(out, "%+.0f %%", 100 * (split->crowd - 1));
     }
-    if (told) fprintf(out, ".\n");
+    if (told) fprintf(out, " (counted as if all worked all the time).\n");
+}
+
+/* ---- other pictures -------------------------------------------------------------------------------------------------- */
+
+static double time_of(const suite_split *split)
+{
+    return 1 / split->images_per_hour.value;
+}
+
+/* Whether it is the fastest of its machine and kind. */
+static bool is_fastest(const suite_procured *procured, int index)
+{
+    const suite_split *one = &procured->approximate[index];
+    for (int i = 0; i < procured->approximate_count; i++) {
+        const suite_split *other = &procured->approximate[i];
+        if (other->machine != one->machine || other->chosen->exact != one->chosen->exact) continue;
+        if (time_of(other) < time_of(one) || (i < index && time_of(other) <= time_of(one))) return false;
+    }
+    return true;
+}
+
+static dit_status add_approximate(suite_table *table, const suite_procure_request *request,
+                                  const suite_procured *procured, const suite_split *split)
+{
+    suite_split shown = *split;
+    const suite_split *exact = suite_exact_beside(procured, split);
+    int length = snprintf(shown.reason, sizeof shown.reason, "%s, quality unknown", split->chosen->exact ? "fp8" : "stale");
+    if (exact)
+        snprintf(shown.reason + length, sizeof shown.reason - (size_t)length, "; exact pictures: %.3g s, %.0f/h",
+                 exact->service.seconds, exact->images_per_hour.value);
+    return add_split(table, request, &shown);
+}
+
+/* Their own table: nobody is ranked in it, nor with it. */
+static dit_status print_approximate(const suite_procure_request *request, const suite_procured *procured, bool all,
+                                    FILE *out, int width)
+{
+    suite_column shown[COLUMNS];
+    suite_table table = {.columns = shown, .column_count = COLUMNS};
+    dit_status st = DIT_OK;
+    if (!request->approximate) return DIT_OK;
+    memcpy(shown, columns, sizeof shown);
+    shown[WHY].title = "which pictures";
+    fprintf(out,
+            "\nIf pictures may differ: pipelines, displaced patches and fp8, the fastest of each machine%s. No score of these "
+            "pictures was read or measured (`ditbench quality` compares yours), and they are ranked with nobody.\n",
+            all ? " and each number of devices" : "");
+    for (int i = 0; st == DIT_OK && i < procured->approximate_count; i++)
+        if (all || is_fastest(procured, i))
+            st = add_approximate(&table, request, procured, &procured->approximate[i]);
+    if (st == DIT_OK && procured->approximate_count) suite_table_print(&table, out, width);
+    suite_table_release(&table);
+    return st;
 }
 
 static void print_classes(const suite_procured *procured, FILE *out)
@@ -406,6 +466,7 @@ dit_status procure_print(const suite_procure_request *request, const suite_procu
 {
     print_title(request, procured, out);
     DIT_TRY(print_table(request, procured, all, out, width));
+    DIT_TRY(print_approximate(request, procured, all, out, width));
     print_leaders(request, procured, out);
     print_base(request, procured, out);
     print_versus(request, procured, out);
@@ -413,6 +474,8 @@ dit_status procure_print(const suite_procure_request *request, const suite_procu
     print_owned(request, procured, out);
     print_shared(request, procured, all, out);
     print_classes(procured, out);
+    if (request->batch_most > 1)
+        fprintf(out, "Batches are simulated; their intervals are those of single requests.\n");
     print_checks(procured, out);
     fprintf(out,
             "Ranks are among all numbers of devices of all machines; --all shows each.\n%d meshes simulated now, %d "

@@ -11,8 +11,10 @@
 #include "suite/platform/profile.h"
 #include "suite/procure/answer.h"
 #include "suite/procure/procure.h"
+#include "suite/published/batches.h"
 #include "suite/verbs/mix_print.h"
 #include "suite/verbs/price_options.h"
+#include "suite/verbs/procure_cases.h"
 #include "suite/verbs/procure_print.h"
 #include "suite/verbs/search_options.h"
 #include "suite/verbs/verbs.h"
@@ -33,12 +35,14 @@ static const char purpose[] =
     "the latency within --slo). Goals: speed, cost. In scenario single a machine meets or misses --slo where its "
     "whole\n"
     "interval is on one side; else it is likely or unlikely, with the share of held-out errors that leave it within.\n"
+    "With --batch N a replica serves up to N requests together, offline and as a server, where somebody has timed the\n"
+    "model with such batches. --quality approximate adds a second list of pipelines, displaced patches and fp8.\n"
     "With --rate scenario server says how many machines serve it, --spares of them down; with --own what owning costs\n"
     "beside renting; with --power-limit how many the supply suffices for; --versus A,B compares two machines.\n"
-    "--output DIR writes procure.json, figures and a page. --mix FILE asks for mixed traffic: classes of requests, "
-    "each\n"
-    "with its bound, and how a machine is cut into groups of devices that serve them. --accept SESSION holds what was\n"
-    "measured on a delivered machine against what was promised (--machines, --profile).\n"
+    "--output DIR writes procure.json, figures, a page, and the chosen cases as workload.json, which `run` journals.\n"
+    "--mix FILE asks for mixed traffic: classes of requests, each with its bound, and how a machine is cut into groups\n"
+    "of devices that serve them. --accept SESSION holds what was measured on a delivered machine against what was\n"
+    "promised (--machines, --profile).\n"
     "Exit: 0 answered; 1 --accept: a case is slower; 2 a wrong question; 4 without a simulator; 5 the predictions' own "
     "checks do not allow verdicts.";
 static const char examples[] =
@@ -48,6 +52,8 @@ static const char examples[] =
     "ditbench procure flux.1-dev --scenario server --slo p95=8s --machines 8xh100-sxm@8\n"
     "ditbench procure flux.1-dev --scenario server --slo p95=10s --rate 5000/h --spares 1 --goal cost\n"
     "ditbench procure flux.1-dev --scenario offline --own default --hours 10 --goal cost --output results/local/own\n"
+    "ditbench procure flux.1-dev --scenario offline --batch 8 --machines 8xh100-sxm\n"
+    "ditbench procure flux.1-dev --slo 5s --quality approximate --machines 8xl40,8xh100-sxm\n"
     "ditbench procure flux.1-dev --versus 8xh100-sxm@8,8xb200-sxm@4 --power-limit 40kW\n"
     "ditbench procure flux.1-dev --mix shop --machines 8xh100-sxm,8xl40\n"
     "ditbench procure --accept latest --machines 8xh100-sxm\n"
@@ -62,8 +68,9 @@ typedef struct {
     search_options given;
     price_options prices;
     const char *machines, *versus, *scenario, *goal, *slo, *arrivals, *base, *held_out, *rate, *supply, *own, *mix,
-        *accept;
-    int64_t spares;
+        *accept, *quality;
+    int64_t spares, batch;
+    suite_trace trace;
     double level, hours;
     bool all, extrapolate;
     suite_price_book book;
@@ -152,6 +159,9 @@ static dit_status check_bound(const procure_call *call)
     if (call->spares && !call->rate)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--spares adds machines to those that serve a rate"),
                               "add --rate 1000/h");
+    if (call->batch > 1 && request->scenario != SUITE_SCENARIO_SERVER && request->scenario != SUITE_SCENARIO_OFFLINE)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--batch makes replicas serve several requests together"),
+                              "add --scenario offline or server; --num_images makes one request of several pictures");
     if (call->hours > 0 && !call->own)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--hours tells owning from renting"), "add --own default");
     return DIT_OK;
@@ -164,6 +174,7 @@ static dit_status check_mix(const procure_call *call)
         bool given;
         const char *option;
     } others[] = {{call->accept, "--accept"},      {call->slo, "--slo"},
+                  {call->batch > 1, "--batch"},    {call->request.approximate, "--quality approximate"},
                   {call->rate, "--rate"},          {call->own, "--own"},
                   {call->supply, "--power-limit"}, {call->versus, "--versus"}};
     if (!call->mix && call->request.scenario == SUITE_SCENARIO_MIX)
@@ -185,9 +196,46 @@ static dit_status check_numbers(const procure_call *call)
     return DIT_OK;
 }
 
+/* A law, or "trace:FILE". */
+static dit_status read_arrivals(procure_call *call)
+{
+    static const char *const classes[] = {"request", NULL};
+    static const char trace[] = "trace:";
+    suite_arrivals *arrivals = &call->request.arrivals;
+    arrivals->seed = SERVE_SEED;
+    if (strncmp(call->arrivals, trace, strlen(trace)) != 0) return suite_arrivals_parse(call->arrivals, arrivals);
+    arrivals->law = SUITE_ARRIVALS_TRACE;
+    arrivals->trace = &call->trace;
+    return suite_trace_read(call->arrivals + strlen(trace), classes, &call->trace);
+}
+
+static dit_status read_quality(procure_call *call)
+{
+    static const char *const words[] = {"exact", "approximate", NULL};
+    int word = dit_words_find(words, call->quality);
+    if (word < 0) return dit_fail_word(DIT_ERR_USAGE, "--quality", call->quality, words);
+    call->request.approximate = word == 1;
+    return DIT_OK;
+}
+
+/* No more requests together than somebody has timed, unless that is asked for. */
+static dit_status read_batch(procure_call *call)
+{
+    int most = 1;
+    call->request.batch_most = (int)call->batch;
+    if (call->batch <= 1 || call->extrapolate) return DIT_OK;
+    DIT_TRY(suite_published_batch(call->request.search.model, &most));
+    if (call->batch <= most) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--batch %d is outside what was checked: published times of %s go to batches of %d",
+                 (int)call->batch, call->request.search.model, most),
+        "--extrapolate simulates it all the same");
+}
+
 static dit_status read_words(procure_call *call)
 {
     suite_procure_request *request = &call->request;
+    DIT_TRY(read_quality(call));
     int scenario = dit_words_find(suite_scenario_names(), call->scenario);
     int goal = dit_words_find(suite_procure_goal_names(), call->goal);
     if (scenario < 0) return dit_fail_word(DIT_ERR_USAGE, "--scenario", call->scenario, suite_scenario_names());
@@ -203,8 +251,7 @@ static dit_status read_words(procure_call *call)
     if (request->search.num_images > 1) request->rate /= (double)request->search.num_images; /* of requests */
     request->spares = (int)call->spares;
     request->hours_a_day = call->hours;
-    request->arrivals.seed = SERVE_SEED;
-    return suite_arrivals_parse(call->arrivals, &request->arrivals);
+    return read_arrivals(call);
 }
 
 static dit_status read_base(procure_call *call)
@@ -281,6 +328,7 @@ static dit_status ask(procure_call *call)
     if (!call->accept) DIT_TRY(search_options_model(&call->cli, &request->search)); /* else each case has its own */
     DIT_TRY(search_options_take(&call->given, &request->search));
     DIT_TRY(read_words(call));
+    DIT_TRY(read_batch(call));
     DIT_TRY(price_options_terms(&call->prices, &request->terms));
     DIT_TRY(price_options_book(&call->prices, &call->book));
     DIT_TRY(suite_power_load(&call->power));
@@ -336,6 +384,7 @@ static dit_status write_files(const procure_call *call, const cJSON *document)
     DIT_TRY(suite_path_make(call->cli.output));
     DIT_TRY(suite_path(path, "%s/%s.json", call->cli.output, name));
     DIT_TRY(dit_json_write_file(document, path, false));
+    if (!call->mix) DIT_TRY(procure_cases_write(&call->request, &call->answer, call->cli.output));
     DIT_TRY((call->mix ? report_mix_write : report_procurement_write)(document, &options, &drawn));
     if (!call->cli.quiet) fprintf(stderr, "%s/%s.html: the page, with %d figures\n", call->cli.output, name, drawn);
     return DIT_OK;
@@ -394,6 +443,7 @@ static void release(procure_call *call)
     suite_mixed_release(&call->mixed);
     suite_accepted_release(&call->accepted);
     suite_traffic_release(&call->traffic);
+    suite_trace_release(&call->trace);
     suite_forecaster_release(&call->forecaster);
     suite_power_release(&call->power);
     suite_price_book_release(&call->book);
@@ -407,7 +457,8 @@ static void release(procure_call *call)
 int suite_verb_procure(int argc, char **argv)
 {
     procure_call call = {
-        .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9};
+        .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9,
+        .quality = "exact"};
     suite_search_request *search = &call.request.search;
     const suite_option own[] = {
         {"machines", 0, SUITE_OPTION_STRING, "LIST",
@@ -423,7 +474,11 @@ int suite_verb_procure(int argc, char **argv)
         {"spares", 0, SUITE_OPTION_INT, "N", "with --rate: hold the bound with so many machines down", &call.spares, 0,
          1000},
         {"arrivals", 0, SUITE_OPTION_STRING, "LAW",
-         "of scenario server: poisson, regular or gamma:CV (default: poisson)", &call.arrivals, 0, 0},
+         "of scenario server: poisson, regular, gamma:CV or trace:FILE.csv (default: poisson)", &call.arrivals, 0, 0},
+        {"batch", 0, SUITE_OPTION_INT, "N", "requests that a replica may serve together (default: 1)", &call.batch, 1,
+         SUITE_BATCH_MOST},
+        {"quality", 0, SUITE_OPTION_STRING, "WORD", "exact, or approximate in a list of its own (default: exact)",
+         &call.quality, 0, 0},
         {"own", 0, SUITE_OPTION_STRING, "SITE",
          "what owning costs: a name of workloads/sites, or a file; goal cost ranks by it", &call.own, 0, 0},
         {"hours", 0, SUITE_OPTION_NUMBER, "N", "with --own: hours a day that a machine works", &call.hours, 0, 0},

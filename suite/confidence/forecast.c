@@ -1,4 +1,4 @@
-#include "suite/procure/forecast.h"
+#include "suite/confidence/forecast.h"
 
 #include "base/case_facts.h"
 #include "base/list.h"

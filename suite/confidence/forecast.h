@@ -1,7 +1,7 @@
 /* Forecast: a simulated time with the interval in which the truth lies, as far as held-out errors tell.
  */
-#ifndef DIT_SUITE_PROCURE_FORECAST_H
-#define DIT_SUITE_PROCURE_FORECAST_H
+#ifndef DIT_SUITE_CONFIDENCE_FORECAST_H
+#define DIT_SUITE_CONFIDENCE_FORECAST_H
 
 #include "base/parallel.h"
 #include "suite/confidence/interval.h"
