@@ -44,6 +44,8 @@ typedef struct {
     int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
     const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks); a key
                                           of -INFINITY does not exist: with none left, out is 0 and lse -INFINITY */
+    const float *relative;             /* NULL, or [H, Sq + Sk - 1]: relative[h, q - k + Sk - 1] is added to the logit of */
+    int64_t ld_relative;               /* query q and key k in every batch entry (T5's position bias); heads ld apart */
     int64_t kv_group, kv_first;        /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
     const int32_t *q_position;         /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
     const int32_t *k_position;         /* at its own position and before; one that sees none has out 0, lse -INFINITY */
@@ -119,6 +121,16 @@ typedef struct {
     float *y;
     dit_activation activation;
 } dit_activate_args;
+
+/* y = activation(x) * factor, elementwise: a gated linear unit. Source: Shazeer, arXiv:2002.05202. */
+typedef struct {
+    int64_t rows, cols;
+    const float *x, *factor; /* [rows, cols] strides ldx and ld_factor */
+    int64_t ldx, ld_factor;
+    float *y; /* [rows, cols] stride ldy; may equal x or factor, with the same stride */
+    int64_t ldy;
+    dit_activation activation;
+} dit_multiply_args;
 
 /* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): y [count, dim] = [cos | sin] of
  * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). It computes in float32 and in the order of the library, because
@@ -225,8 +237,8 @@ typedef struct {
     X(LINEAR,          linear,          dit_linear_args,       cpu,     linear,          linear,          linear,      \
       "linear",        DIT_OPERAND(x) DIT_OPERAND(y) DIT_OPERAND(residual) DIT_OPERAND(gate))                          \
     X(ATTENTION,       attention,       dit_attention_args,    cpu,     attention,       attention,       attention,   \
-      "attention",     DIT_OPERAND(q) DIT_OPERAND(k) DIT_OPERAND(v) DIT_OPERAND(bias) DIT_OPERAND(q_position)          \
-                       DIT_OPERAND(k_position) DIT_OPERAND(out) DIT_OPERAND(lse))                                      \
+      "attention",     DIT_OPERAND(q) DIT_OPERAND(k) DIT_OPERAND(v) DIT_OPERAND(bias) DIT_OPERAND(relative)            \
+                       DIT_OPERAND(q_position) DIT_OPERAND(k_position) DIT_OPERAND(out) DIT_OPERAND(lse))              \
     X(ATTENTION_MERGE, attention_merge, dit_merge_args,        cpu,     attention_merge, attention_merge, other,       \
       "merge",         DIT_OPERAND(out) DIT_OPERAND(lse) DIT_OPERAND(block_out) DIT_OPERAND(block_lse))                \
     X(NORM,            norm,            dit_norm_args,         cpu,     norm,            norm,            other,       \
@@ -240,6 +252,8 @@ typedef struct {
       "combine",       DIT_OPERAND(x[0]) DIT_OPERAND(x[1]) DIT_OPERAND(x[2]) DIT_OPERAND(x[3]) DIT_OPERAND(y))         \
     X(ACTIVATE,        activate,        dit_activate_args,     cpu,     activate,        activate,        other,       \
       "activate",      DIT_OPERAND(x) DIT_OPERAND(y))                                                                  \
+    X(MULTIPLY,        multiply,        dit_multiply_args,     cpu,     multiply,        pass,            other,       \
+      "multiply",      DIT_OPERAND(x) DIT_OPERAND(factor) DIT_OPERAND(y))                                              \
     X(CONV,            conv,            dit_conv_args,         cpu,     conv,            conv,            convolution, \
       "conv",          DIT_OPERAND(x) DIT_OPERAND(front) DIT_OPERAND(above) DIT_OPERAND(below) DIT_OPERAND(y)          \
                        DIT_OPERAND(residual))                                                                          \

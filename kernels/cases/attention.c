@@ -59,7 +59,7 @@ static dit_status fill_mask(dit_case_run *run)
     return DIT_OK;
 }
 
-/* in: q (or q, k, v together), k, v, mask */
+/* in: q (or q, k, v together), k, v, mask, biases of distances */
 static dit_status prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
@@ -70,6 +70,7 @@ static dit_status prepare(dit_case_run *run)
     DIT_TRY(dit_case_fill(run, 1, floats, 0, 1.5f));
     DIT_TRY(dit_case_fill(run, 2, floats, 0, 1));
     DIT_TRY(fill_mask(run));
+    if (c->flags & RELATIVE) DIT_TRY(dit_case_fill_as(run, DIT_CASE_FP32, 4, s->H * (s->Sq + s->Sk), 0, 2));
     return dit_case_outputs(run, s->B * s->Sq * dit_case_stride(c, s->H * s->D),
                             c->flags & LSE ? s->B * s->H * s->Sq : 0);
 }
@@ -91,6 +92,7 @@ static void call(dit_case_run *run, const dit_case_target *to)
     args.kv_group = s->kv_group;
     if (positions) args.q_position = positions + to->first, args.k_position = positions + s->Sq;
     args.scale = 1 / sqrtf((float)s->D);
+    if (c->flags & RELATIVE) args.relative = run->in[4] + to->first, args.ld_relative = s->Sq + s->Sk;
     args.out = to->out + to->first * ldo;
     args.ldo = ldo;
     args.batch_o = s->Sq * ldo;
@@ -126,12 +128,17 @@ static const dit_kernel_case checked[] = {
     ATTENTION(2, 1, 500, 77, 13, LSE | CAUSAL | MASK),
     ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL),
     ATTENTION(1, 1, 700, 700, 24, LSE | CAUSAL | HIDDEN),
+    ATTENTION(1, 2, 1, 7, 8, LSE | RELATIVE),
+    ATTENTION(2, 3, 47, 33, 18, LSE | RELATIVE | STRIDED),
+    ATTENTION(2, 2, 65, 193, 64, LSE | MASK | RELATIVE | STRIDED),
+    ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL | RELATIVE),
     GROUPED(2, 6, 3, 50, 70, 24, LSE),
     GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
     ATTENTION(1, 16, 256, 256, 72, STRIDED | LARGE),
     ATTENTION(1, 16, 1024, 1024, 72, STRIDED | LARGE),
     ATTENTION(1, 16, 4096, 4096, 72, STRIDED | LARGE),
     ATTENTION(1, 16, 1024, 120, 72, MASK | LARGE),
+    ATTENTION(1, 64, 512, 512, 64, MASK | RELATIVE | STRIDED | LARGE),
     ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
     ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
     ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),

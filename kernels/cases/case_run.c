@@ -71,6 +71,7 @@ static const struct {
     {DOWN, "down"},
     {UP, "up"},
     {BAND, "band"},
+    {RELATIVE, "relative"},
     {BIAS, "bias"},
     {MASK, "mask"},
     {GELU, "gelu"},

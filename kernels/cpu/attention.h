@@ -138,6 +138,17 @@ static void attention_add_bias(float *p, int64_t keys, const float *bias)
         }
 }
 
+/* Adds to the logits of keys from number `key` on the bias of each pair's distance. Queries lie in the lanes, so a key's
+ * biases lie side by side, from `relative` on for key 0 and the first lane. */
+static void attention_add_relative(float *p, int64_t key, int64_t keys, int64_t rows, const float *relative)
+{
+    for (int64_t i = 0; i < keys; i++) {
+        const float *of_key = relative - key - i;
+        float *s = p + i * TILE_WIDTH;
+        for (int64_t j = 0; j < rows; j++) s[j] += of_key[j] * (float)ATTENTION_LOG2_E;
+    }
+}
+
 /* Strikes out the keys after each query's position. Positions ascend, so a key is hidden from the first few lanes. */
 static void attention_strike_out(float *p, int64_t keys, const int32_t *k_position, int64_t rows,
                                  const int32_t *q_position)
@@ -190,9 +201,10 @@ DIT_INLINE void attention_softmax(int64_t keys, int64_t D, int vectors, float *p
     for (int j = 0; j < vectors; j++) vf_store(total + j * VF_LANES, row_total[j]);
 }
 
-/* Computes `keys` keys from number `key` on against block `block` of the queries, which begins at query `row`. */
-static void attention_block(const attention_plan *plan, const attention_scratch *s, int64_t key, int64_t keys,
-                            int64_t block, int64_t row, int64_t rows)
+/* Computes `keys` keys from number `key` on against block `block` of the queries of head `h`, which begins at query
+ * `row`. */
+static void attention_block(const attention_plan *plan, const attention_scratch *s, int64_t h, int64_t key,
+                            int64_t keys, int64_t block, int64_t row, int64_t rows)
 {
     const dit_attention_args *a = plan->args;
     int64_t D = a->D, vectors = (rows + VF_LANES - 1) / VF_LANES;
@@ -209,6 +221,8 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
                           .c_row = TILE_WIDTH,
                           .prefetch = s->k});
     if (a->bias) attention_add_bias(s->p, keys, s->bias);
+    if (a->relative)
+        attention_add_relative(s->p, key, keys, rows, a->relative + h * a->ld_relative + row + a->Sk - 1);
     if (a->q_position) attention_strike_out(s->p, keys, a->k_position + key, rows, a->q_position + row);
     if (vectors == TILE_VECTORS)
         attention_softmax(keys, D, TILE_VECTORS, s->p, max, total, sums);
@@ -261,7 +275,7 @@ static void attention_all_keys(const attention_plan *plan, const attention_scrat
         for (int64_t i = 0; i < blocks; i++) {
             int64_t begin = row + i * TILE_WIDTH, lanes = attention_min(TILE_WIDTH, rows - i * TILE_WIDTH);
             int64_t own = attention_min(count, dit_attention_seen(a, begin + lanes - 1) - key);
-            if (own > 0) attention_block(plan, s, key, own, i, begin, lanes);
+            if (own > 0) attention_block(plan, s, h, key, own, i, begin, lanes);
         }
     }
 }

@@ -58,12 +58,25 @@ static void linear_pack_piece(const dit_linear *linear, float *packed, int64_t r
     }
 }
 
+typedef struct {
+    const dit_linear *linear;
+    float *packed;
+    int64_t row; /* where the source's first row goes */
+    const float *w;
+} linear_pack_job;
+
+static void linear_pack_range(void *context, int64_t begin, int64_t end, int worker)
+{
+    const linear_pack_job *job = context;
+    (void)worker;
+    linear_pack_piece(job->linear, job->packed, job->row + begin, end - begin, job->w + begin * job->linear->k);
+}
+
 static dit_status cpu_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                   const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     void *packed, *packed_bias = NULL;
     bool has_bias = bias && bias[0];
-    (void)pool;
     *out = (dit_linear){.k = k};
     for (int i = 0; i < pieces; i++) out->n += rows[i];
     DIT_TRY(dit_arena_alloc(arena, linear_padded(out->n) * k * (int64_t)sizeof(float), &packed));
@@ -71,7 +84,8 @@ static dit_status cpu_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, i
     out->packed = packed;
     out->bias = packed_bias;
     for (int64_t i = 0, row = 0; i < pieces; row += rows[i++]) {
-        linear_pack_piece(out, packed, row, rows[i], w[i]);
+        linear_pack_job job = {out, packed, row, w[i]};
+        dit_pool_run(pool, rows[i], 2 * TILE_WIDTH, linear_pack_range, &job);
         if (has_bias) memcpy((float *)packed_bias + row, bias[i], (size_t)rows[i] * sizeof(float));
     }
     return DIT_OK;

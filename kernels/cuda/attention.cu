@@ -1,10 +1,11 @@
-/* Attention: calls the library (attention_cudnn.cu) where it is present and takes the call, else our own kernels. */
+/* Attention: calls the library (attention_cudnn.cu) where it is present and takes the call, else our own kernels. A bias
+ * of distances is not offered to the library. */
 #include "kernels/cuda/cuda.h"
 
 void cuda_attention(dit_pool *pool, const dit_attention_args *args)
 {
     dit_cuda *cuda = cuda_of(pool);
     if (!args->B || !args->H || !args->Sq || !args->D) return;
-    if (cuda->attention && cuda_attention_library_run(cuda, args)) return;
+    if (cuda->attention && !args->relative && cuda_attention_library_run(cuda, args)) return;
     cuda_attention_own(cuda, args);
 }

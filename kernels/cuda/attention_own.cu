@@ -1,8 +1,8 @@
-/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees. It runs where the library declines, and
+/* out = softmax(scale q k^T + bias + relative) v per head over the keys that a query sees. It runs where the library declines, and
  * the library is checked against it. Contract: kernels/operators.h; flops and bytes: kernels/ref/attention.c.
  *
  *   attention_fwd_mma
- *       takes q, k, v all in bf16 or all in fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the dtype
+ *       takes calls without a bias of distances, q, k, v all in bf16 or all in fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the dtype
  *       of q or in fp32. It uses tensor cores with sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and
  *       walks over the keys, 64 at a time (D > 96: 48, D > 128: 32). K is copied to shared memory while P V of the keys
  *       before is computed, and V while Q K^T is. S, P and the output stay in registers.
@@ -24,9 +24,9 @@ namespace
 
 /* dit_attention_args with views instead of addresses; strides in elements. */
 struct attention_call {
-    view q, k, v, bias, out, lse;           /* bias, lse: data NULL for none */
+    view q, k, v, bias, relative, out, lse; /* bias, relative, lse: data NULL for none */
     const int32_t *q_position, *k_position; /* both NULL, or both not */
-    int64_t ldq, ldk, ldv, ldo, batch_q, batch_k, batch_v, batch_o;
+    int64_t ldq, ldk, ldv, ldo, batch_q, batch_k, batch_v, batch_o, ld_relative;
     int B, H, Sq, Sk, D, kv_group, kv_first;
     float scale;
 };
@@ -462,17 +462,25 @@ template <int WIDTH> struct fp32_state {
     int seen[FP32_EACH];
 };
 
+/* Returns the bias of a pair's distance; 0 for a query or key beyond the last. */
+__device__ __forceinline__ float relative_bias(const attention_call &call, int h, int query, int key)
+{
+    if (query >= call.Sq || key >= call.Sk) return 0.0f;
+    return view_load(call.relative, h * call.ld_relative + query - key + call.Sk - 1);
+}
+
 /* Turns a tile's products into logits, writes P into shared memory, and brings earlier sums to the new maximum. */
 template <int WIDTH>
 __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
-                                             const attention_call &call, int b, int key0, float *p_tile)
+                                             const attention_call &call, attention_block block, int key0,
+                                             float *p_tile)
 {
     int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
     float bias[FP32_EACH];
 #pragma unroll
     for (int j = 0; j < FP32_EACH; j++) {
         int key = key0 + x + FP32_SIDE * j;
-        bias[j] = call.bias.data && key < call.Sk ? view_load(call.bias, (int64_t)b * call.Sk + key) : 0.0f;
+        bias[j] = call.bias.data && key < call.Sk ? view_load(call.bias, (int64_t)block.b * call.Sk + key) : 0.0f;
     }
 #pragma unroll
     for (int i = 0; i < FP32_EACH; i++) {
@@ -480,6 +488,8 @@ __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[
 #pragma unroll
         for (int j = 0; j < FP32_EACH; j++) {
             scores[i][j] = fmaf(scores[i][j], call.scale, bias[j]);
+            if (call.relative.data)
+                scores[i][j] += relative_bias(call, block.h, block.row0 + y * FP32_EACH + i, key0 + x + FP32_SIDE * j);
             if (key0 + x + FP32_SIDE * j >= s.seen[i]) scores[i][j] = -INFINITY;
             top = fmaxf(top, scores[i][j]);
         }
@@ -565,7 +575,7 @@ template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_f
             __syncthreads();
             add_products(scores, q_tile, k_tile);
         }
-        softmax_fp32<WIDTH>(s, scores, call, block.b, key0, p_tile);
+        softmax_fp32<WIDTH>(s, scores, call, block, key0, p_tile);
 #pragma unroll
         for (int chunk = 0; chunk < WIDTH / FP32_CHANNELS; chunk++) {
             __syncthreads(); /* P has been written, too */
@@ -646,7 +656,7 @@ bool takes_mma(const attention_call &call)
     bool out = call.out.dtype == dtype || call.out.dtype == DIT_DTYPE_FP32;
     int64_t pair = 2 * view_bytes(call.out); /* written together */
     out = out && (uintptr_t)call.out.data % (uintptr_t)pair == 0 && call.ldo % 2 == 0 && call.batch_o % 2 == 0;
-    return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0;
+    return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0 && !call.relative.data;
 }
 
 const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
@@ -666,6 +676,7 @@ bool find_operands(dit_cuda *cuda, const dit_attention_args *args, attention_cal
         call->k = view_of(cuda, args->k);
         call->v = view_of(cuda, args->v);
         call->bias = view_of(cuda, args->bias);
+        call->relative = view_of(cuda, args->relative);
     } else {
         call->k = call->v = call->q;
     }
@@ -675,7 +686,7 @@ bool find_operands(dit_cuda *cuda, const dit_attention_args *args, attention_cal
         if (!call->q_position || !call->k_position) return false;
     }
     return call->q.data && call->k.data && call->v.data && call->out.data && !call->bias.data == !args->bias &&
-           !call->lse.data == !args->lse;
+           !call->relative.data == !args->relative && !call->lse.data == !args->lse;
 }
 
 } // namespace
@@ -687,7 +698,7 @@ void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
     if (!find_operands(cuda, args, &call)) return;
     call.ldq = args->ldq, call.ldk = args->ldk, call.ldv = args->ldv, call.ldo = args->ldo;
     call.batch_q = args->batch_q, call.batch_k = args->batch_k, call.batch_v = args->batch_v;
-    call.batch_o = args->batch_o;
+    call.batch_o = args->batch_o, call.ld_relative = args->ld_relative;
     call.B = (int)args->B, call.H = (int)args->H, call.Sq = (int)args->Sq, call.Sk = (int)args->Sk;
     call.D = (int)args->D;
     call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;

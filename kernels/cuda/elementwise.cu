@@ -2,6 +2,7 @@
  *
  *   sum_elements  y = activation(a0 x0 + ... + a3 x3): combine, activate, and a dense copy between dtypes
  *   add_rows      y = residual + gate * activation(x + bias): gated_add, and the epilogue of a product
+ *   multiply_rows y = activation(x) * factor: gated linear units
  *   copy_rows     rows of bits between strides: packing for exchanges
  *   convert_rows  rows between strides and dtypes
  */
@@ -176,6 +177,50 @@ void cuda_gated_add(dit_pool *pool, const dit_gated_add_args *args)
     add.y = add.residual = view_of(cuda, args->y), add.ldy = add.ldr = args->ldy;
     add.bias = view_of(cuda, args->bias), add.gate = view_of(cuda, args->gate);
     epilogue_add(cuda, &add);
+}
+
+/* ---- products of rows -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t rows, cols, ldx, ld_factor, ldy;
+    view x, factor, y;
+    dit_activation activation;
+} multiply_operands;
+
+template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) multiply_rows(multiply_operands o)
+{
+    int64_t c = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH, step = (int64_t)gridDim.y * blockDim.y;
+    if (c >= o.cols) return;
+    for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < o.rows; row += step) {
+        piece<DTYPE, WIDTH> x, factor;
+        float value[WIDTH], times[WIDTH];
+        x.read(o.x, row * o.ldx + c);
+        factor.read(o.factor, row * o.ld_factor + c);
+        x.floats(o.x, value);
+        factor.floats(o.factor, times);
+        activate<WIDTH>(o.activation, value);
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) value[i] *= times[i];
+        piece_store<DTYPE, WIDTH>(o.y, row * o.ldy + c, value);
+    }
+}
+
+void cuda_multiply(dit_pool *pool, const dit_multiply_args *args)
+{
+    if (args->rows <= 0 || args->cols <= 0) return;
+    dit_cuda *cuda = cuda_of(pool);
+    multiply_operands o = {};
+    o.rows = args->rows, o.cols = args->cols, o.activation = args->activation;
+    o.x = view_of(cuda, args->x), o.ldx = args->ldx;
+    o.factor = view_of(cuda, args->factor), o.ld_factor = args->ld_factor;
+    o.y = view_of(cuda, args->y), o.ldy = args->ldy;
+    if (!o.x.data || !o.factor.data || !o.y.data) return;
+    piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ldx}, {o.factor, o.ld_factor}, {o.y, o.ldy}});
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
+        piece_tile tile = piece_tile_of(o.cols / width.value, BLOCK_THREADS);
+        dim3 grid(grid_x(tile.across), grid_y(divide_up(o.rows, tile.block.y)));
+        LAUNCH(cuda, PIECE_KERNEL(multiply_rows, dtype, width), grid, tile.block, 0, o);
+    });
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */

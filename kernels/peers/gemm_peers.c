@@ -101,7 +101,7 @@ static void report(int64_t rows, int64_t n, int64_t k, const dit_kernels *kernel
                .pool = pool};
     double flops = dit_product_work(rows, n, k).flops, peak;
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
-    if (kernels->linear_pack(NULL, &arena, k, 1, (const float *const *)&s.w, (const float *const *)&s.bias, &n,
+    if (kernels->linear_pack(pool, &arena, k, 1, (const float *const *)&s.w, (const float *const *)&s.bias, &n,
                              &s.linear))
         abort();
     pack_libxsmm(&s);

@@ -1,4 +1,4 @@
-/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees, and the log-sum-exp of the logits.
+/* out = softmax(scale q k^T + bias + relative) v per head over the keys that a query sees, and the log-sum-exp of the logits.
  * Vaswani et al., arXiv:1706.03762, equation 1. Two passes over the keys; the logits are computed twice so that
  * nothing is stored. */
 #include "kernels/ref/ref.h"
@@ -10,19 +10,21 @@ static int64_t key_head(const dit_attention_args *a, int64_t h)
     return (a->kv_first + h) / (a->kv_group ? a->kv_group : 1);
 }
 
-static double logit(const dit_attention_args *a, const float *q, int64_t b, int64_t h, int64_t key)
+static double logit(const dit_attention_args *a, int64_t b, int64_t h, int64_t row, int64_t key)
 {
+    const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
     const float *k = a->k + b * a->batch_k + key * a->ldk + key_head(a, h) * a->D;
     double sum = 0;
     for (int64_t d = 0; d < a->D; d++) sum += (double)q[d] * k[d];
-    return sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
+    sum = sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
+    return sum + (a->relative ? a->relative[h * a->ld_relative + row - key + a->Sk - 1] : 0.0);
 }
 
-static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h, int64_t keys)
+static double log_sum_exp(const dit_attention_args *a, int64_t b, int64_t h, int64_t row, int64_t keys)
 {
     double max = -INFINITY, sum = 0;
     for (int64_t key = 0; key < keys; key++) { /* online: rescale when the maximum grows */
-        double s = logit(a, q, b, h, key);
+        double s = logit(a, b, h, row, key);
         if (s == -INFINITY) continue;
         if (s > max) {
             sum = sum * exp(max - s) + 1;
@@ -37,17 +39,16 @@ static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b
 static void attend_row(const dit_attention_args *a, int64_t b, int64_t h, int64_t row)
 {
     enum { CHUNK = 64 };
-    const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
     float *out = a->out + b * a->batch_o + row * a->ldo + h * a->D;
     int64_t keys = dit_attention_seen(a, row);
-    double lse = log_sum_exp(a, q, b, h, keys);
+    double lse = log_sum_exp(a, b, h, row, keys);
     if (a->lse) a->lse[(b * a->H + h) * a->Sq + row] = (float)lse;
     for (int64_t d0 = 0; d0 < a->D; d0 += CHUNK) { /* in chunks of channels: the sums in double need no allocation */
         double sum[CHUNK] = {0};
         int64_t width = a->D - d0 < CHUNK ? a->D - d0 : CHUNK;
         for (int64_t key = 0; key < keys; key++) {
             const float *v = a->v + b * a->batch_v + key * a->ldv + key_head(a, h) * a->D + d0;
-            double s = logit(a, q, b, h, key), p = s == -INFINITY ? 0 : exp(s - lse);
+            double s = logit(a, b, h, row, key), p = s == -INFINITY ? 0 : exp(s - lse);
             for (int64_t d = 0; d < width; d++) sum[d] += p * v[d];
         }
         for (int64_t d = 0; d < width; d++) out[d0 + d] = (float)sum[d];

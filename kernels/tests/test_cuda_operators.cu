@@ -650,6 +650,9 @@ static void nothing_to_do_looks_at_no_pointer(void **)
     cuda_timestep(pool, &time);
     dit_gated_add_args add = {0, 8, nowhere, 8, nowhere, nowhere, nowhere, 8};
     cuda_gated_add(pool, &add);
+    dit_multiply_args product = {};
+    product.cols = 8, product.x = product.factor = nowhere, product.y = nowhere;
+    cuda_multiply(pool, &product);
     dit_row_norm_args rows = {};
     rows.batch = 1, rows.cols = 8, rows.x = nowhere, rows.squares = (double *)(void *)nowhere;
     cuda_row_squares(pool, &rows);

@@ -137,6 +137,20 @@ static void wrong_activate(dit_pool *pool, const dit_activate_args *args)
     right->activate(pool, &other);
 }
 
+static void wrong_relative(dit_pool *pool, const dit_attention_args *args)
+{
+    dit_attention_args other = *args;
+    if (args->relative && args->Sq > 1) other.relative++; /* of the distance beside */
+    right->attention(pool, &other);
+}
+
+static void wrong_multiply(dit_pool *pool, const dit_multiply_args *args)
+{
+    dit_multiply_args other = *args;
+    other.x = args->factor, other.factor = args->x; /* activates the other one */
+    right->multiply(pool, &other);
+}
+
 static void wrong_conv(dit_pool *pool, const dit_conv_args *args)
 {
     dit_conv_args other = *args;
@@ -244,7 +258,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
 {
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
-    enum { BROKEN = 22 };
+    enum { BROKEN = 24 };
     broken_table broken[BROKEN];
     for (int i = 0; i < BROKEN; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
@@ -269,6 +283,8 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[19].filter = "row_norm", broken[19].table.row_squares = wrong_row_squares;
     broken[20].filter = "row_norm", broken[20].table.row_scale = wrong_row_scale;
     broken[21].filter = "difference", broken[21].table.difference = wrong_difference;
+    broken[22].filter = "relative", broken[22].table.attention = wrong_relative;
+    broken[23].filter = "multiply", broken[23].table.multiply = wrong_multiply;
     each_operator_is_broken_once(broken, BROKEN);
     for (int i = 0; i < BROKEN; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
