@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SINGLE_FILE "diffusion_pytorch_model.safetensors"
-#define INDEX_FILE  SINGLE_FILE ".index.json"
+/* What a folder may hold, the first that is there: whole, or in shards with an index. */
+static const char *const whole_files[] = {"diffusion_pytorch_model.safetensors", "model.safetensors"};
+#define INDEX_SUFFIX ".index.json"
 
 struct dit_safetensors {
     char *path; /* as given; for messages */
@@ -214,11 +215,11 @@ static dit_status check_shard(const dit_safetensors *file, const cJSON *const *i
     const st_table *table = &file->tables[file->file_count - 1];
     for (int i = 0; i < count; i++)
         if (!st_table_find(table, items[i]->string))
-            return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s: tensor \"%s\" is absent, but %s/%s places it there",
-                            shard->path, items[i]->string, file->path, INDEX_FILE);
+            return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s: tensor \"%s\" is absent, but the index in %s places it there",
+                            shard->path, items[i]->string, file->path);
     if (table->count != count)
-        return DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s: %d tensors, but %s/%s lists %d of them", shard->path,
-                        table->count, file->path, INDEX_FILE, count);
+        return DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s: %d tensors, but the index in %s lists %d of them",
+                        shard->path, table->count, file->path, count);
     return DIT_OK;
 }
 
@@ -254,19 +255,27 @@ static dit_status open_index(const char *folder, const dit_json *index, dit_safe
     return DIT_OK;
 }
 
-static dit_status open_folder(const char *folder, dit_safetensors **out)
+static dit_status open_indexed(const char *folder, const char *path, dit_safetensors **out)
 {
-    char path[4096];
     dit_json index;
-    DIT_TRY(join(folder, SINGLE_FILE, path, sizeof path));
-    if (access(path, F_OK) == 0) return open_single(path, out);
-    DIT_TRY(join(folder, INDEX_FILE, path, sizeof path));
-    if (access(path, F_OK) != 0)
-        return DIT_FAIL(DIT_ERR_IO, "%s: holds neither %s nor its .index.json", folder, SINGLE_FILE);
     DIT_TRY(dit_json_read_file(path, &index));
     dit_status st = open_index(folder, &index, out);
     dit_json_release(&index);
     return st;
+}
+
+static dit_status open_folder(const char *folder, dit_safetensors **out)
+{
+    char path[4096], name[128];
+    for (size_t i = 0; i < sizeof whole_files / sizeof *whole_files; i++) {
+        DIT_TRY(join(folder, whole_files[i], path, sizeof path));
+        if (access(path, F_OK) == 0) return open_single(path, out);
+        snprintf(name, sizeof name, "%s" INDEX_SUFFIX, whole_files[i]);
+        DIT_TRY(join(folder, name, path, sizeof path));
+        if (access(path, F_OK) == 0) return open_indexed(folder, path, out);
+    }
+    return DIT_FAIL(DIT_ERR_IO, "%s: holds neither %s nor %s, nor an " INDEX_SUFFIX " of either", folder,
+                    whole_files[0], whole_files[1]);
 }
 
 dit_status dit_safetensors_open(const char *path, dit_safetensors **out)

@@ -48,8 +48,9 @@ typedef struct {
 
 typedef struct dit_safetensors dit_safetensors;
 
-/* Opens a .safetensors file, or a folder: `diffusion_pytorch_model.safetensors`, or the shards that
- * `diffusion_pytorch_model.safetensors.index.json` names (file names in the index must not leave the folder).
+/* Opens a .safetensors file, or a folder: `diffusion_pytorch_model.safetensors` (as diffusers writes it) or
+ * `model.safetensors` (as transformers does), or the shards that `diffusion_pytorch_model.safetensors.index.json` or
+ * `model.safetensors.index.json` names (file names in the index must not leave the folder).
  * Errors: DIT_ERR_IO; DIT_ERR_SAFETENSORS_* naming path, tensor and byte (a header that is not JSON is
  * DIT_ERR_SAFETENSORS_HEADER and quotes the JSON complaint; so is a rank above DIT_TENSOR_MAX_RANK);
  * DIT_ERR_TENSOR_MISSING when a shard lacks what the index places there; DIT_ERR_JSON_* for the

@@ -63,6 +63,30 @@ static dit_status find_matrix(const dit_weights *weights, const char *name, int 
     return DIT_OK;
 }
 
+typedef struct {
+    const dit_tensor_view *view;
+    int64_t first;
+    float *out;
+    int failed; /* a piece could not be read */
+} read_job;
+
+static void read_task(void *context, int64_t begin, int64_t end, int worker)
+{
+    read_job *job = context;
+    (void)worker;
+    if (dit_tensor_read(job->view, job->first + begin, end - begin, job->out + begin) != DIT_OK)
+        __atomic_store_n(&job->failed, 1, __ATOMIC_RELAXED);
+}
+
+/* Reads elements on all threads. An error is a thread's own: after one the caller's thread reads again and raises it. */
+static dit_status read_elements(dit_runtime *rt, const dit_tensor_view *view, int64_t first, int64_t elements,
+                                float *out)
+{
+    read_job job = {.view = view, .first = first, .out = out};
+    dit_pool_run(rt->pool, elements, 1 << 16, read_task, &job);
+    return job.failed ? dit_tensor_read(view, first, elements, out) : DIT_OK;
+}
+
 /* Reads a region: whole rows at once, else piece by piece. */
 static dit_status read_region(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
                               dit_init init, const region *part, float *out)
@@ -78,7 +102,7 @@ static dit_status read_region(dit_runtime *rt, const dit_weights *weights, const
             rt->parameters += elements;
             if (rt->ledger.counting_only) continue;
             if (weights->file)
-                DIT_TRY(dit_tensor_read(&view, first, elements, out));
+                DIT_TRY(read_elements(rt, &view, first, elements, out));
             else
                 fill_seeded(rt, weights, name, first, elements, part->cols, init, out);
             out += elements;
@@ -100,7 +124,24 @@ dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const c
         return DIT_OK;
     }
     DIT_TRY(find_matrix(weights, name, rank, shape, &view));
-    return dit_tensor_read(&view, 0, elements, out);
+    return read_elements(rt, &view, 0, elements, out);
+}
+
+dit_status dit_weights_read_rows(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
+                                 const int32_t *rows, int64_t count, dit_init init, float *out)
+{
+    dit_tensor_view view;
+    int64_t cols = shape[1];
+    rt->parameters += count * cols;
+    if (rt->ledger.counting_only) return DIT_OK;
+    if (weights->file) DIT_TRY(dit_safetensors_require(weights->file, name, 2, shape, &view));
+    for (int64_t i = 0; i < count; i++) {
+        if (weights->file)
+            DIT_TRY(dit_tensor_read(&view, rows[i] * cols, cols, out + i * cols));
+        else
+            fill_seeded(rt, weights, name, rows[i] * cols, cols, cols, init, out + i * cols);
+    }
+    return DIT_OK;
 }
 
 dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
@@ -118,7 +159,7 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
 static bool has_bias(const dit_weights *weights, const char *name)
 {
     dit_tensor_view view;
-    return !weights->file || dit_safetensors_find(weights->file, name, &view);
+    return weights->file ? dit_safetensors_find(weights->file, name, &view) : !weights->without_biases;
 }
 
 /* Puts the rows of a [rows, k] matrix into a new order. */
@@ -160,9 +201,9 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     DIT_TRY(read_region(rt, weights, name, shape, DIT_INIT_LINEAR,
                         &(region){.cols = k, .first_row = first, .rows = rows, .groups = 1, .group = {{0, k}}}, data));
     *weight = data;
-    if (order && !rt->ledger.counting_only) {
+    if (order) {
         DIT_TRY(dit_arena_host(&rt->step, rows * k, &ordered));
-        permute_rows(data, rows, k, order, ordered);
+        permute_rows(data, dit_runtime_values(rt, rows), k, order, ordered);
         *weight = ordered;
     }
     *bias = NULL;

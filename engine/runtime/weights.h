@@ -14,6 +14,7 @@
 typedef struct {
     const dit_safetensors *file; /* NULL: seeded */
     uint64_t seed;
+    bool without_biases; /* seeded linear layers have none; a file says itself which it has */
 } dit_weights;
 
 typedef enum { DIT_INIT_LINEAR, DIT_INIT_BIAS, DIT_INIT_NORM, DIT_INIT_TABLE } dit_init;
@@ -30,6 +31,10 @@ typedef struct {
  * Errors: DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_NONFINITE. */
 dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
                             const int64_t *shape, dit_init init, float *out);
+/* Reads rows `rows[i]` of the matrix `name` [shape[0], shape[1]] into out [count, shape[1]], which is the caller's: a
+ * table of embeddings is not read whole. The rows must be below shape[0]. Errors: as dit_weights_read. */
+dit_status dit_weights_read_rows(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
+                                 const int32_t *rows, int64_t count, dit_init init, float *out);
 /* Reads a whole parameter into memory of rt->run. */
 dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
                             const int64_t *shape, dit_init init, const float **out);
