@@ -1,4 +1,4 @@
-ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c)))
+ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c engine/*/*/*.c)))
 ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/% engine/bound/% engine/files/clip_library.c,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)

@@ -1,5 +1,5 @@
 /* Golden: computes folders exported from diffusers again and compares tensor by tensor. Each kind of folder (model, end
- * to end, VAE, schedulers, operators) has a file and a row in programs/golden.c.
+ * to end, text encoder, VAE, schedulers, operators) has a file and a row in programs/golden.c.
  *
  * A tensor that only the file has, or only this engine, is not compared. A folder in which nothing was compared fails.
  */
@@ -27,7 +27,8 @@ typedef struct {
      * and DIT_ERR_CONSTRAINT_* skip the folder. */
     dit_status (*run)(golden_report *report, const char *folder, const dit_case_platform *platform);
 } golden_kind;
-extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, golden_kind_schedulers, golden_kind_ops;
+extern const golden_kind golden_kind_e2e, golden_kind_text, golden_kind_vae, golden_kind_model, golden_kind_schedulers,
+    golden_kind_ops;
 
 /* Returns how far a right result may differ: `fp32`, or `times` the roundings of a device that computes in fewer
  * bits. */

@@ -12,6 +12,7 @@
 /* clang-format off */
 static const golden_kind *const kinds[] = {
     &golden_kind_e2e,
+    &golden_kind_text,
     &golden_kind_vae,
     &golden_kind_model,
     &golden_kind_schedulers,
@@ -27,7 +28,7 @@ static dit_status find_kind(const char *folder, const golden_kind **out)
         if (kinds[i]->recognise(folder)) return DIT_OK;
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not a golden folder of a known kind", folder),
-                          "it needs config.json (model), e2e.json (sampling loop), scheduler configs or "
+                          "it needs config.json (model), e2e.json (sampling loop), text.json (text encoder), scheduler configs or "
                           "ops.safetensors");
 }
 

@@ -12,7 +12,7 @@ each_isa engine/tests/test_golden.sh "${ditbench%/*}/ditbench-engine"
 in_long() { [ "${DITBENCH_TEST_ALL:-0}" != 1 ] || "$@"; } # only in the long form (DITBENCH_TEST_ALL=1)
 
 # What has a sequence to divide, and what has not.
-sampled=() vaes=() single=() cached=()
+sampled=() vaes=() texts=() single=() cached=()
 export DITBENCH_WORKLOADS=${DITBENCH_WORKLOADS:-$PWD/workloads} # has the trained models that some loops name
 for folder in "$golden"/*/; do
     folder=${folder%/}
@@ -22,6 +22,8 @@ for folder in "$golden"/*/; do
         sampled+=("$folder")
     elif grep -q '"Autoencoder\|"PixelShuffle' "$folder/config.json" 2>/dev/null; then
         vaes+=("$folder")
+    elif [ -e "$folder/text.json" ]; then
+        texts+=("$folder")
     else
         single+=("$folder")
     fi
@@ -64,6 +66,7 @@ if [ "$short" = 1 ]; then
     check "schedulers and operators agree with diffusers" 0 "${single[@]}"
     mapfile -t folders < <(of_each_class)
     check "a model of each of ${#folders[@]} classes agrees with diffusers" 0 "${folders[@]}"
+    check "text encoders agree with transformers" 0 "${texts[@]}"
     check "caches agree with diffusers' hooks" 0 "${cached[@]}"
     [ "${#folders[@]}" -ge 10 ]
     report $? "there are ten classes at least"
@@ -71,6 +74,7 @@ if [ "$short" = 1 ]; then
     exit 0
 fi
 check "VAEs, schedulers and operators agree with diffusers" 0 "${vaes[@]}" "${single[@]}"
+check "text encoders agree with transformers" 0 "${texts[@]}"
 check "VAEs agree with diffusers on two ranks" 0 "${vaes[@]}" --ranks 2
 in_long check "VAEs agree with diffusers on three ranks" 0 "${vaes[@]}" --ring_degree 3
 in_long check "VAEs agree with diffusers on four ranks" 0 "${vaes[@]}" --cfg_degree 2 --ulysses_degree 2

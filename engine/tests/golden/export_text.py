@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Exports golden folders of text encoders: tiny random ones of transformers, used as diffusers' pipelines use them.
+
+    pip install torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3
+    engine/tests/golden/export_text.py OUT [NAME]... [--seed 1]      # all names when none is given
+    build/bin/ditbench golden OUT/text_t5
+
+The pipelines' own methods make the embeddings: of a pipeline there is only what they read of it, and a tokenizer that
+gives random ids. So which hidden state, mask, pooled text and cropped part they take is theirs, not this file's.
+"""
+import argparse
+import json
+import os
+from types import SimpleNamespace
+
+import torch
+import transformers
+from diffusers import (
+    FluxPipeline,
+    HunyuanDiTPipeline,
+    HunyuanVideoPipeline,
+    PixArtAlphaPipeline,
+    StableDiffusion3Pipeline,
+    WanPipeline,
+)
+from diffusers.pipelines.wan import pipeline_wan
+from safetensors.torch import save_file
+
+# The width of q, k and v differs from the model's, as in mT5 small. Distances go beyond the largest exact bucket.
+T5 = dict(d_model=32, d_kv=12, num_heads=4, d_ff=56, num_layers=2, vocab_size=80, feed_forward_proj="gated-gelu")
+CLIP = dict(hidden_size=32, num_attention_heads=4, intermediate_size=72, num_hidden_layers=3, vocab_size=99)
+BERT = dict(hidden_size=32, num_attention_heads=4, intermediate_size=72, num_hidden_layers=2, vocab_size=90)
+LLAMA = dict(
+    hidden_size=48, num_attention_heads=8, num_key_value_heads=4, head_dim=10, intermediate_size=72,
+    num_hidden_layers=4, vocab_size=90, rope_theta=500000.0, rms_norm_eps=1e-5, pad_token_id=0,
+)
+
+
+def flux_clip(pipe):
+    return {"pooled": FluxPipeline._get_clip_prompt_embeds(pipe, pipe.prompts, 1, "cpu")}
+
+
+def flux_t5(pipe):
+    return {"hidden": FluxPipeline._get_t5_prompt_embeds(pipe, pipe.prompts, 1, pipe.tokens, "cpu")}
+
+
+def sd3_clip(pipe):
+    hidden, pooled = StableDiffusion3Pipeline._get_clip_prompt_embeds(pipe, pipe.prompts, 1, "cpu")
+    return {"hidden": hidden, "pooled": pooled}
+
+
+def pixart(pipe):
+    pipe._text_preprocessing = lambda prompt, clean_caption: prompt
+    return {"hidden": PixArtAlphaPipeline.encode_prompt(
+        pipe, pipe.prompts, False, device="cpu", max_sequence_length=pipe.tokens)[0]}
+
+
+def hunyuan_dit(pipe):
+    return {"hidden": HunyuanDiTPipeline.encode_prompt(
+        pipe, pipe.prompts, "cpu", do_classifier_free_guidance=False, max_sequence_length=pipe.tokens)[0]}
+
+
+def hunyuan_video(pipe):
+    template = {"template": "{}", "crop_start": pipe.crop}
+    return {"hidden": HunyuanVideoPipeline._get_llama_prompt_embeds(
+        pipe, pipe.prompts, template, 1, "cpu", max_sequence_length=pipe.tokens - pipe.crop)[0]}
+
+
+def wan(pipe):
+    pipeline_wan.prompt_clean = lambda prompt: prompt  # needs one more package, and sees no ids
+    return {"hidden": WanPipeline._get_t5_prompt_embeds(pipe, pipe.prompts, 1, pipe.tokens, "cpu")}
+
+
+# name: (model's class, its config, which stored dtype, tokens, what text.json says, the pipeline's method)
+FOLDERS = {
+    "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
+                torch.float32, 24, {"pipeline": "PixArtAlphaPipeline"}, pixart),
+    "text_t5_unmasked": ("T5EncoderModel", T5, torch.float32, 16, {"pipeline": "FluxPipeline"}, flux_t5),
+    "text_mt5": ("MT5EncoderModel", T5, torch.float16, 150, {"pipeline": "HunyuanDiTPipeline"}, hunyuan_dit),
+    "text_umt5": ("UMT5EncoderModel", T5, torch.bfloat16, 40, {"pipeline": "WanPipeline", "zero_padding": True}, wan),
+    "text_clip_l": ("CLIPTextModel", dict(CLIP, eos_token_id=2), torch.float32, 77,
+                    {"pipeline": "FluxPipeline", "pooled": True}, flux_clip),
+    "text_clip_l_projected": (
+        "CLIPTextModelWithProjection", dict(CLIP, eos_token_id=2, projection_dim=20), torch.float32, 77,
+        {"pipeline": "StableDiffusion3Pipeline", "pooled": True, "skip": 1}, sd3_clip),
+    "text_clip_g": (
+        "CLIPTextModelWithProjection", dict(CLIP, eos_token_id=98, hidden_act="gelu", projection_dim=40),
+        torch.float32, 77, {"pipeline": "StableDiffusion3Pipeline", "pooled": True, "skip": 1}, sd3_clip),
+    "text_bert": ("BertModel", BERT, torch.float32, 28, {"pipeline": "HunyuanDiTPipeline"}, hunyuan_dit),
+    "text_llama": ("LlamaModel", LLAMA, torch.float32, 36,
+                   {"pipeline": "HunyuanVideoPipeline", "skip": 2, "crop": 9}, hunyuan_video),
+}
+SHARDED = {"text_llama": "120KB"}
+
+
+def randomise(model):
+    for name, parameter in model.named_parameters():
+        if "relative_attention_bias" in name:
+            parameter.normal_(0, 1)
+        elif "embed" in name or "shared" in name:  # small: a wrong epsilon of the first norm is visible
+            parameter.normal_(0, 0.01 if parameter.dim() == 2 and "LayerNorm" not in name else 0.1)
+        elif parameter.dim() >= 2:
+            parameter.normal_(0, parameter[0].numel() ** -0.5)
+        elif name.endswith("bias"):
+            parameter.normal_(0, 0.1)
+        if parameter.dim() == 1 and name.endswith("weight"):
+            parameter.normal_(1, 0.1)
+
+
+def make_ids(config, tokens):
+    """Prompts of different lengths, with an end token behind each, and padding of that or of another token."""
+    clip = "clip" in config.model_type
+    end = config.vocab_size - 1
+    ids = torch.full((2, tokens), end if clip else 0)
+    mask = torch.zeros_like(ids)
+    for row, length in enumerate((tokens // 3, tokens - 2)):
+        ids[row, :length] = torch.randint(1, end, (length,))
+        ids[row, length] = end
+        mask[row, : length + 1] = 1
+    return ids, mask
+
+
+class Tokenizer:
+    model_max_length = 77
+
+    def __init__(self, ids, mask):
+        self.row = SimpleNamespace(input_ids=ids, attention_mask=mask)
+
+    def __call__(self, prompts, **unused):
+        return self.row
+
+
+def export(name, out, seed):
+    kind, config, dtype, tokens, settings, method = FOLDERS[name]
+    torch.manual_seed(seed)
+    model_class = getattr(transformers, kind)
+    model = model_class(model_class.config_class(**config)).eval()
+    randomise(model)
+    model = model.to(dtype).float()  # what is stored is what computes
+    ids, mask = make_ids(model.config, tokens)
+    tokenizer = Tokenizer(ids, mask)
+    pipe = SimpleNamespace(
+        tokenizer=tokenizer, tokenizer_2=tokenizer, text_encoder=model, text_encoder_2=model, transformer=None,
+        tokenizer_max_length=tokens, tokens=tokens, crop=settings.get("crop", 0), prompts=["", ""])
+    output = {key: value.float().contiguous() for key, value in method(pipe).items()}
+    inputs = {"input_ids": ids}
+    if settings["pipeline"] in ("PixArtAlphaPipeline", "HunyuanDiTPipeline", "HunyuanVideoPipeline", "WanPipeline"):
+        inputs["attention_mask"] = mask
+    os.makedirs(out, exist_ok=True)
+    model.to(dtype).save_pretrained(out, max_shard_size=SHARDED.get(name, "1GB"))
+    save_file(inputs, os.path.join(out, "inputs.safetensors"))
+    save_file(output, os.path.join(out, "output.safetensors"))
+    with open(os.path.join(out, "text.json"), "w", encoding="utf-8") as file:
+        json.dump(settings, file, indent=2)
+        file.write("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("names", nargs="*", default=[])
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        for name in args.names or FOLDERS:
+            export(name, os.path.join(args.out, name), args.seed)
+
+
+if __name__ == "__main__":
+    main()

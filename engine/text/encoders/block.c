@@ -1,0 +1,209 @@
+/* A block of a text encoder: self-attention and an MLP around a stream, with the variants that a shape tells apart. */
+#include "engine/text/encoders/encoder_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const float QUICK = 1.702f; /* x sigmoid(1.702 x) is SiLU(1.702 x) / 1.702 */
+
+/* ---- distances --------------------------------------------------------------------------------------------------- */
+
+/* Returns the bucket of a key that stands `distance` tokens after its query. Half of the buckets are for keys after it;
+ * of a half, the first half are exact distances, and the rest grow by the logarithm up to the largest distance. It
+ * computes in float32 as the library does, whose rounding decides at the borders.
+ * Source: Raffel et al., T5 (arXiv:1910.10683), section 2.1; transformers 4.51.3, T5Attention. */
+static int64_t bucket_of(const text_shape *shape, int64_t distance)
+{
+    int64_t half = shape->buckets / 2, exact = half / 2, far = distance < 0 ? -distance : distance;
+    int64_t bucket = far;
+    if (far >= exact) {
+        float grown = logf((float)far / (float)exact) / (float)log((double)shape->max_distance / (double)exact);
+        bucket = exact + (int64_t)(grown * (float)(half - exact));
+        if (bucket > half - 1) bucket = half - 1;
+    }
+    return bucket + (distance > 0 ? half : 0);
+}
+
+dit_status text_distances_load(const dit_text_encoder *e, const dit_scope *scope, const float **out)
+{
+    dit_runtime *rt = scope->rt;
+    const text_shape *s = &e->shape;
+    int64_t heads = s->facts.heads, length = 2 * e->params.tokens - 1, first = share_begin(scope->share, heads);
+    int64_t shape[2] = {s->buckets, heads};
+    char name[256];
+    float *table, *relative;
+    snprintf(name, sizeof name, "%s%s", scope->prefix, e->klass->names.distances);
+    DIT_TRY(dit_arena_fp32(&rt->run, e->H * length, &relative));
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = dit_arena_host(&rt->step, s->buckets * heads, &table);
+    if (st == DIT_OK) st = dit_weights_read(rt, scope->weights, name, 2, shape, DIT_INIT_TABLE, table);
+    for (int64_t h = 0; st == DIT_OK && h < dit_runtime_values(rt, e->H); h++)
+        for (int64_t i = 0; i < length; i++) /* of query - key = i - (tokens - 1) */
+            relative[h * length + i] = table[bucket_of(s, e->params.tokens - 1 - i) * heads + first + h];
+    dit_arena_release_to(&rt->step, mark);
+    if (st == DIT_OK) st = dit_runtime_upload(rt, relative, e->H * length);
+    *out = relative;
+    return st;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+dit_status text_norm_load(const dit_text_encoder *e, const dit_scope *scope, const char *name, const float **weight,
+                          const float **bias)
+{
+    char full[128];
+    *bias = NULL;
+    if (e->shape.norm == DIT_NORM_LAYER) return scope_affine(scope, name, e->shape.facts.width, weight, bias);
+    snprintf(full, sizeof full, "%s.weight", name);
+    return scope_vector(scope, full, e->shape.facts.width, DIT_INIT_NORM, weight);
+}
+
+/* Loads q and k with the two halves of each head interleaved, because our operator rotates neighbours, and the library
+ * an entry of the first half with one of the second. Products of q and k do not see the order. */
+static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_block *block)
+{
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    const char *const *names = e->klass->names.qkv;
+    int64_t D = f->head_dim, *order = malloc((size_t)(e->H * D) * sizeof *order);
+    char query[256], key[256];
+    if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)(e->H * D));
+    for (int64_t i = 0; i < e->H * D; i++) order[i] = i / D * D + i % D / 2 + i % 2 * (D / 2);
+    snprintf(query, sizeof query, "%s%s", scope->prefix, names[0]);
+    snprintf(key, sizeof key, "%s%s", scope->prefix, names[1]);
+    const dit_linear_part parts[2] = {{query, f->heads * D, scope->share}, {key, f->key_heads * D, scope->share}};
+    dit_status st = dit_weights_linear(scope->rt, scope->weights, parts, 2, f->width, order, &block->qkv);
+    free(order);
+    if (st != DIT_OK) return st;
+    return scope_shared(scope, (const char *const[]){names[2], NULL}, f->key_heads * D, f->width, &block->values);
+}
+
+dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block)
+{
+    const text_names *names = &e->klass->names;
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    dit_scope scope = e->root;
+    char prefix[sizeof scope.prefix];
+    snprintf(prefix, sizeof prefix, "%.60s%.60s%lld.", e->root.prefix, names->block, (long long)index);
+    snprintf(scope.prefix, sizeof scope.prefix, "%s", prefix);
+    if (e->shape.theta > 0)
+        DIT_TRY(load_rotary(e, &scope, block));
+    else
+        DIT_TRY(scope_shared(&scope, names->qkv, f->heads * f->head_dim, f->width, &block->qkv));
+    DIT_TRY(scope_joined(&scope, names->out, f->width, f->heads * f->head_dim, 0, &block->out));
+    DIT_TRY(scope_shared(&scope, names->in, f->inner, f->width, &block->in));
+    DIT_TRY(scope_joined(&scope, names->down, f->width, f->inner, 0, &block->down));
+    for (int i = 0; i < 2; i++)
+        DIT_TRY(text_norm_load(e, &scope, names->norms[i], &block->norm_weight[i], &block->norm_bias[i]));
+    block->relative = e->relative;
+    return e->shape.bias_per_block ? text_distances_load(e, &scope, &block->relative) : DIT_OK;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static dit_rows rows_of(const dit_text_encoder *e, float *data, int64_t cols)
+{
+    return rows_dense(data, e->params.batch, e->params.tokens, cols);
+}
+
+void text_norm_run(const dit_text_encoder *e, const float *x, const float *weight, const float *bias, float *y)
+{
+    int64_t width = e->shape.facts.width;
+    layer_norm(e->params.rt, rows_of(e, (float *)x, width), rows_of(e, y, width),
+               &(dit_layer_norm){
+                   .kind = e->shape.norm, .eps = (float)e->shape.eps, .weight = weight, .bias = bias});
+}
+
+static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit_rows k, dit_rows v)
+{
+    int64_t tokens = e->params.tokens, D = e->shape.facts.head_dim, cols = e->H * D;
+    ops_attention(e->params.rt,
+                  &(dit_attention_args){.B = e->params.batch,
+                                        .H = e->H,
+                                        .Sq = tokens,
+                                        .Sk = tokens,
+                                        .D = D,
+                                        .q = q.data,
+                                        .k = k.data,
+                                        .v = v.data,
+                                        .ldq = q.ld,
+                                        .ldk = k.ld,
+                                        .ldv = v.ld,
+                                        .batch_q = q.stride,
+                                        .batch_k = k.stride,
+                                        .batch_v = v.stride,
+                                        .bias = e->masked ? e->mask : NULL,
+                                        .relative = block->relative,
+                                        .ld_relative = 2 * tokens - 1,
+                                        .kv_group = e->H / e->key_heads,
+                                        .q_position = e->shape.causal ? e->positions : NULL,
+                                        .k_position = e->shape.causal ? e->positions : NULL,
+                                        .scale = (float)(e->shape.scale > 0 ? e->shape.scale : 1 / sqrt((double)D)),
+                                        .out = e->attended,
+                                        .ldo = cols,
+                                        .batch_o = tokens * cols});
+}
+
+/* y += attention(x) */
+static dit_status add_attention(dit_text_encoder *e, const text_block *block, const float *x, float *y)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t width = e->shape.facts.width, D = e->shape.facts.head_dim, queries = e->H * D, keys = e->key_heads * D;
+    dit_rows from = rows_of(e, (float *)x, width), qkv = rows_of(e, e->wide, queries + 2 * keys);
+    dit_rows q = rows_columns(qkv, 0, queries), k = rows_columns(qkv, queries, keys);
+    dit_rows v = rows_columns(qkv, queries + keys, keys);
+    if (e->shape.theta > 0) {
+        dit_head_norm rotation = {.H = e->H + e->key_heads, .D = D, .cos = e->cosines, .sin = e->sines};
+        layer_linear(rt, &block->qkv, from, rows_columns(qkv, 0, queries + keys), DIT_ACT_NONE);
+        layer_linear(rt, &block->values, from, v, DIT_ACT_NONE);
+        layer_head_norm(rt, rows_columns(qkv, 0, queries + keys), &rotation);
+    } else {
+        layer_linear(rt, &block->qkv, from, qkv, DIT_ACT_NONE);
+    }
+    attend(e, block, q, k, v);
+    return layer_joined_add(rt, &block->out, rows_of(e, e->attended, queries), rows_of(e, y, width), NULL, 0);
+}
+
+/* Applies the activation of an MLP that is not gated. */
+static void activate_quick(dit_runtime *rt, float *x, int64_t elements)
+{
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {QUICK}, .y = x});
+    ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = x, .activation = DIT_ACT_SILU});
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {1 / QUICK}, .y = x});
+}
+
+/* y += MLP(x) */
+static dit_status add_mlp(dit_text_encoder *e, const text_block *block, const float *x, float *y)
+{
+    dit_runtime *rt = e->params.rt;
+    const text_shape *s = &e->shape;
+    int64_t width = s->facts.width, rows = e->params.batch * e->params.tokens, inner = e->inner;
+    dit_rows wide = rows_of(e, e->wide, (s->gated ? 2 : 1) * inner), hidden = rows_columns(wide, 0, inner);
+    bool separate = s->gated || s->quick;
+    layer_linear(rt, &block->in, rows_of(e, (float *)x, width), wide, separate ? DIT_ACT_NONE : s->activation);
+    if (s->quick) activate_quick(rt, e->wide, rows * inner);
+    if (s->gated)
+        ops_multiply(rt, &(dit_multiply_args){.rows = rows,
+                                              .cols = inner,
+                                              .x = hidden.data,
+                                              .factor = hidden.data + inner,
+                                              .ldx = wide.ld,
+                                              .ld_factor = wide.ld,
+                                              .y = hidden.data,
+                                              .ldy = wide.ld,
+                                              .activation = s->activation});
+    return layer_joined_add(rt, &block->down, hidden, rows_of(e, y, width), NULL, 0);
+}
+
+dit_status text_block_run(dit_text_encoder *e, const text_block *block)
+{
+    dit_status (*const parts[2])(dit_text_encoder *, const text_block *, const float *, float *) = {add_attention,
+                                                                                                    add_mlp};
+    for (int i = 0; i < 2; i++) {
+        const float *weight = block->norm_weight[i], *bias = block->norm_bias[i];
+        if (!e->shape.norm_after) text_norm_run(e, e->stream, weight, bias, e->normed);
+        DIT_TRY(parts[i](e, block, e->shape.norm_after ? e->stream : e->normed, e->stream));
+        if (e->shape.norm_after) text_norm_run(e, e->stream, weight, bias, e->stream);
+    }
+    return DIT_OK;
+}

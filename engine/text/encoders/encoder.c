@@ -1,0 +1,385 @@
+#include "engine/text/encoders/encoder_impl.h"
+
+#include "base/words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All architectures. */
+static const text_class *const classes[] = {&text_t5,   &text_umt5,           &text_mt5, &text_bert,
+                                            &text_clip, &text_clip_projected, &text_llama};
+enum { CLASS_COUNT = sizeof classes / sizeof *classes };
+
+/* ---- configs ----------------------------------------------------------------------------------------------------- */
+
+/* Reads the first of the config's architectures, NULL where it names none. */
+static dit_status read_architecture(const dit_config *config, const char **out)
+{
+    const cJSON *list = NULL;
+    *out = NULL;
+    DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, "architectures", &list));
+    const cJSON *first = list ? cJSON_GetArrayItem(list, 0) : NULL;
+    if (first && !cJSON_IsString(first))
+        return dit_json_fail(config->doc, "/architectures", DIT_ERR_JSON_TYPE, "an architecture is not a string");
+    if (first) *out = first->valuestring;
+    return DIT_OK;
+}
+
+static dit_status find_class(const dit_config *config, const text_class **out)
+{
+    const char *name, *type = NULL, *built[CLASS_COUNT + 1] = {NULL};
+    DIT_TRY(read_architecture(config, &name));
+    DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "model_type", &type));
+    for (int i = 0; i < CLASS_COUNT; i++) {
+        *out = classes[i];
+        built[i] = classes[i]->architectures[0];
+        if (name && dit_words_find(classes[i]->architectures, name) >= 0) return DIT_OK;
+    }
+    for (int i = 0; i < CLASS_COUNT; i++) {
+        *out = classes[i];
+        if (!name && type && strcmp(type, classes[i]->model_type) == 0) return DIT_OK;
+    }
+    return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "text encoder \"%s\" is not built",
+                                       name ? name : type ? type : "of a config that names no architecture"),
+                              "built", built);
+}
+
+static dit_status read_shape(const dit_config *config, const text_class **klass, text_shape *out)
+{
+    *out = (text_shape){0};
+    DIT_TRY(find_class(config, klass));
+    DIT_TRY((*klass)->read(config, out));
+    const dit_text_encoder_facts *f = &out->facts;
+    if (f->heads % f->key_heads)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld key heads do not divide %lld heads", (long long)f->key_heads,
+                        (long long)f->heads);
+    return DIT_OK;
+}
+
+dit_status dit_text_encoder_read_facts(const dit_config *config, dit_text_encoder_facts *out)
+{
+    const text_class *klass;
+    text_shape shape;
+    DIT_TRY(read_shape(config, &klass, &shape));
+    *out = shape.facts;
+    return DIT_OK;
+}
+
+dit_text_facts dit_text_encoder_call(const dit_text_encoder_params *p, const dit_text_encoder_facts *f)
+{
+    return (dit_text_facts){.prompts = p->batch,
+                            .tokens = p->tokens,
+                            .kept_tokens = p->tokens - p->crop,
+                            .width = f->width,
+                            .pooled = p->pooled ? f->pooled : 0,
+                            .heads = f->heads,
+                            .key_heads = f->key_heads,
+                            .blocks = p->pooled ? f->layers : f->layers - p->skip,
+                            .element_bytes = p->rt ? dit_dtype_bytes(p->rt->ledger.dtype) : 4};
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static dit_status check_params(const dit_text_encoder_params *p, const dit_text_encoder_facts *f)
+{
+    if (p->batch < 1 || p->tokens < 1 || (f->max_tokens && p->tokens > f->max_tokens))
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld prompts of %lld tokens cannot be encoded; the encoder takes up to %lld",
+                        (long long)p->batch, (long long)p->tokens, (long long)f->max_tokens);
+    if (p->skip < 0 || p->skip > f->layers || p->crop < 0 || p->crop >= p->tokens)
+        return DIT_FAIL(DIT_ERR_SHAPE,
+                        "a hidden state %lld before the last of %lld, without the first %lld of %lld tokens, does not "
+                        "exist",
+                        (long long)p->skip, (long long)f->layers, (long long)p->crop, (long long)p->tokens);
+    if (p->pooled && !f->pooled)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this text encoder has no pooled text"),
+                              "only CLIP's encoders have it");
+    dit_text_facts call = dit_text_encoder_call(p, f);
+    return dit_text_parallel_check(DIT_TEXT_TENSOR, (int)dit_tp_share(p->rt).of, &call);
+}
+
+/* Finds which prefix, and which of the names, a file has for the table of token embeddings. */
+static void find_names(dit_text_encoder *e)
+{
+    dit_tensor_view view;
+    const char *const *prefix = e->klass->prefixes, *const *tokens = e->klass->names.tokens;
+    char name[256];
+    e->tokens = tokens[0];
+    snprintf(e->root.prefix, sizeof e->root.prefix, "%s", prefix[0]);
+    for (int i = 0; e->weights.file && prefix[i]; i++)
+        for (int j = 0; tokens[j]; j++) {
+            snprintf(name, sizeof name, "%s%s", prefix[i], tokens[j]);
+            if (!dit_safetensors_find(e->weights.file, name, &view)) continue;
+            snprintf(e->root.prefix, sizeof e->root.prefix, "%s", prefix[i]);
+            e->tokens = tokens[j];
+            return;
+        }
+}
+
+static dit_status load_first_distances(dit_text_encoder *e)
+{
+    dit_scope first = e->root;
+    char prefix[sizeof first.prefix];
+    if (!e->shape.buckets || e->shape.bias_per_block) return DIT_OK;
+    snprintf(prefix, sizeof prefix, "%.60s%.60s0.", e->root.prefix, e->klass->names.block);
+    snprintf(first.prefix, sizeof first.prefix, "%s", prefix);
+    return text_distances_load(e, &first, &e->relative);
+}
+
+/* The projection stands outside of the prefix, and has no bias. */
+static dit_status load_projection(dit_text_encoder *e)
+{
+    dit_weights plain = e->weights;
+    dit_scope scope = {.rt = e->params.rt, .weights = &plain};
+    plain.without_biases = true;
+    if (!e->params.pooled || !e->shape.projected) return DIT_OK;
+    return scope_linear(&scope, e->klass->names.projection, e->shape.facts.pooled, e->shape.facts.width,
+                        &e->projection);
+}
+
+/* Loads everything but embeddings, which are read by row, and blocks that are streamed. */
+static dit_status load_weights(dit_text_encoder *e)
+{
+    const text_names *names = &e->klass->names;
+    dit_runtime *rt = e->params.rt;
+    int64_t held = e->params.streamed ? 1 : e->blocks_run;
+    void *memory;
+    find_names(e);
+    if (names->embedding_norm)
+        DIT_TRY(text_norm_load(e, &e->root, names->embedding_norm, &e->embedding_norm[0], &e->embedding_norm[1]));
+    if (names->final_norm && (e->params.skip == 0 || e->params.pooled))
+        DIT_TRY(text_norm_load(e, &e->root, names->final_norm, &e->final_norm[0], &e->final_norm[1]));
+    DIT_TRY(load_first_distances(e));
+    DIT_TRY(load_projection(e));
+    DIT_TRY(dit_arena_alloc(&rt->run, held * (int64_t)sizeof *e->blocks, &memory));
+    e->blocks = memory;
+    for (int64_t i = 0; !e->params.streamed && i < e->blocks_run; i++)
+        DIT_TRY(text_block_load(e, i, &e->blocks[i]));
+    return DIT_OK;
+}
+
+static dit_status make_buffers(dit_text_encoder *e)
+{
+    const dit_text_encoder_params *p = &e->params;
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    dit_arena *image = &p->rt->image, *step = &p->rt->step;
+    int64_t rows = p->batch * p->tokens, qkv = (e->H + 2 * e->key_heads) * f->head_dim;
+    int64_t inner = (e->shape.gated ? 2 : 1) * e->inner;
+    bool keeps = p->pooled && p->skip > 0;
+    const dit_buffer buffers[] = {
+        {image, &e->mask, rows, DIT_BUFFER_FP32},
+        {image, &e->cosines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
+        {image, &e->sines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
+        {step, &e->stream, rows * f->width, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->normed, rows * f->width, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->wide, rows * (qkv > inner ? qkv : inner), DIT_BUFFER_ACTIVATIONS},
+        {step, &e->attended, rows * e->H * f->head_dim, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->kept, keeps ? rows * f->width : 0, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->pooled_rows, p->pooled ? p->batch * f->width : 0, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->pooled, p->pooled ? p->batch * f->pooled : 0, DIT_BUFFER_ACTIVATIONS},
+    };
+    void *positions;
+    DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
+    DIT_TRY(dit_arena_array(image, p->tokens, DIT_DTYPE_INT32, &positions));
+    e->positions = positions;
+    if (!keeps) e->kept = NULL;
+    return dit_tp_reserve(p->rt, rows * f->width, 0);
+}
+
+/* Fills what depends on positions alone. Angles are float32 products, as the library makes them; it then takes cosine
+ * and sine of them. */
+static dit_status fill_positions(dit_text_encoder *e)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t tokens = e->params.tokens, D = e->shape.facts.head_dim;
+    for (int64_t i = 0; i < tokens; i++) e->positions[i] = (int32_t)i;
+    DIT_TRY(dit_runtime_upload(rt, e->positions, tokens));
+    if (!(e->shape.theta > 0)) return DIT_OK;
+    for (int64_t i = 0; i < tokens * D; i++) {
+        float frequency = 1.0f / powf((float)e->shape.theta, (float)(i % D / 2 * 2) / (float)D);
+        float angle = (float)(i / D) * frequency;
+        e->cosines[i] = cosf(angle);
+        e->sines[i] = sinf(angle);
+    }
+    DIT_TRY(dit_runtime_upload(rt, e->cosines, tokens * D));
+    return dit_runtime_upload(rt, e->sines, tokens * D);
+}
+
+static dit_status create(dit_text_encoder *e)
+{
+    const dit_text_encoder_params *p = &e->params;
+    DIT_TRY(read_shape(&p->config, &e->klass, &e->shape));
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    DIT_TRY(check_params(p, f));
+    e->weights = *p->weights;
+    e->weights.without_biases = !e->shape.biases;
+    e->root = (dit_scope){.rt = p->rt, .weights = &e->weights, .share = dit_tp_share(p->rt)};
+    e->H = dit_tp_count(p->rt, f->heads);
+    e->key_heads = dit_tp_count(p->rt, f->key_heads);
+    e->inner = dit_tp_count(p->rt, f->inner);
+    e->blocks_run = dit_text_encoder_call(p, f).blocks;
+    DIT_TRY(load_weights(e));
+    DIT_TRY(make_buffers(e));
+    return fill_positions(e);
+}
+
+dit_status dit_text_encoder_create(const dit_text_encoder_params *params, dit_text_encoder **out)
+{
+    *out = NULL;
+    dit_text_encoder *e = calloc(1, sizeof *e);
+    if (!e) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a text encoder");
+    e->params = *params;
+    dit_status st = create(e);
+    if (st != DIT_OK) {
+        free(e);
+        return dit_error_note(st, "creating the text encoder");
+    }
+    *out = e;
+    return DIT_OK;
+}
+
+void dit_text_encoder_free(dit_text_encoder *encoder)
+{
+    free(encoder);
+}
+
+const dit_text_encoder_facts *dit_text_encoder_get_facts(const dit_text_encoder *encoder)
+{
+    return &encoder->shape.facts;
+}
+
+/* ---- embeddings -------------------------------------------------------------------------------------------------- */
+
+static dit_status check_ids(const dit_text_encoder *e, const int32_t *ids)
+{
+    int64_t tokens = e->params.tokens, count = e->params.batch * tokens, vocabulary = e->shape.facts.vocabulary;
+    for (int64_t i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= vocabulary)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                           "token %lld of prompt %lld has the id %d, but the text encoder's vocabulary "
+                                           "has %lld tokens",
+                                           (long long)(i % tokens), (long long)(i / tokens), (int)ids[i],
+                                           (long long)vocabulary),
+                                  "the tokenizer belongs to another encoder");
+    return DIT_OK;
+}
+
+/* Adds rows [0, count) of a table to every prompt's tokens, row by row; with one row, that row to every token. */
+static dit_status add_table(dit_text_encoder *e, const char *name, int64_t stored, int64_t count)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t width = e->shape.facts.width, rows = e->params.batch * e->params.tokens;
+    int64_t shape[2] = {stored, width};
+    char full[256];
+    float *table;
+    snprintf(full, sizeof full, "%s%s", e->root.prefix, name);
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = dit_arena_host(&rt->step, count * width, &table);
+    if (st == DIT_OK)
+        st = dit_weights_read_rows(rt, &e->weights, full, shape, e->positions, count, DIT_INIT_TABLE, table);
+    for (int64_t i = 0; st == DIT_OK && i < dit_runtime_values(rt, rows * width); i++)
+        e->stream[i] += table[i / width % e->params.tokens % count * width + i % width];
+    dit_arena_release_to(&rt->step, mark);
+    return st;
+}
+
+static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
+{
+    dit_runtime *rt = e->params.rt;
+    const text_shape *s = &e->shape;
+    const text_names *names = &e->klass->names;
+    int64_t rows = e->params.batch * e->params.tokens, shape[2] = {s->facts.vocabulary, s->facts.width};
+    char full[256];
+    snprintf(full, sizeof full, "%s%s", e->root.prefix, e->tokens);
+    if (!rt->ledger.counting_only) DIT_TRY(check_ids(e, input->ids));
+    DIT_TRY(dit_weights_read_rows(rt, &e->weights, full, shape, input->ids, rows, DIT_INIT_TABLE, e->stream));
+    if (s->types) DIT_TRY(add_table(e, names->types, s->types, 1));
+    if (s->positions) DIT_TRY(add_table(e, names->positions, s->positions, e->params.tokens));
+    DIT_TRY(dit_runtime_upload(rt, e->stream, rows * s->facts.width));
+    if (names->embedding_norm) text_norm_run(e, e->stream, e->embedding_norm[0], e->embedding_norm[1], e->stream);
+    e->masked = input->mask != NULL;
+    for (int64_t i = 0; e->masked && i < rows; i++) e->mask[i] = input->mask[i] ? 0.0f : -INFINITY;
+    return e->masked ? dit_runtime_upload(rt, e->mask, rows) : DIT_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static dit_status run_blocks(dit_text_encoder *e)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t elements = e->params.batch * e->params.tokens * e->shape.facts.width;
+    for (int64_t i = 0; i < e->blocks_run; i++) {
+        if (e->kept && i == e->shape.facts.layers - e->params.skip) dit_runtime_copy(rt, e->stream, elements, e->kept);
+        if (!e->params.streamed) {
+            DIT_TRY(text_block_run(e, &e->blocks[i]));
+            continue;
+        }
+        dit_arena_mark mark = dit_arena_get_mark(&rt->run);
+        dit_status st = text_block_load(e, i, e->blocks);
+        if (st == DIT_OK) st = text_block_run(e, e->blocks);
+        if (st == DIT_OK) st = dit_runtime_synchronize(rt);
+        dit_arena_release_to(&rt->run, mark);
+        DIT_TRY(st);
+    }
+    return DIT_OK;
+}
+
+/* Returns the token at which a prompt's text is pooled. */
+static int64_t pooled_token(const dit_text_encoder *e, const int32_t *ids)
+{
+    int64_t largest = 0;
+    for (int64_t i = 0; i < e->params.tokens; i++) {
+        if (e->shape.end_token && ids[i] == e->shape.end_token) return i;
+        if (ids[i] > ids[largest]) largest = i;
+    }
+    return e->shape.end_token ? 0 : largest;
+}
+
+/* Takes each prompt's row at its end token from the normed stream, and projects it. */
+static dit_status pool(dit_text_encoder *e, const dit_text_input *input, float *pooled)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t width = e->shape.facts.width, batch = e->params.batch, out = e->shape.facts.pooled;
+    float *result = e->shape.projected ? e->pooled : e->pooled_rows;
+    for (int64_t b = 0; b < batch; b++) {
+        int64_t token = rt->ledger.counting_only ? 0 : pooled_token(e, input->ids + b * e->params.tokens);
+        dit_runtime_copy(rt, e->normed + (b * e->params.tokens + token) * width, width, e->pooled_rows + b * width);
+    }
+    if (e->shape.projected)
+        layer_linear(rt, &e->projection, rows_dense(e->pooled_rows, 1, batch, width), rows_dense(result, 1, batch, out),
+                     DIT_ACT_NONE);
+    if (rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(rt, result, batch * out));
+    memcpy(pooled, result, (size_t)(batch * out) * sizeof *pooled);
+    return DIT_OK;
+}
+
+/* Hands out the rows that are not cropped. */
+static dit_status deliver(const dit_text_encoder *e, const dit_text_input *input, const float *result, float *hidden)
+{
+    const dit_text_encoder_params *p = &e->params;
+    int64_t width = e->shape.facts.width, row_bytes = width * (int64_t)sizeof *hidden;
+    if (p->rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(p->rt, result, p->batch * p->tokens * width));
+    for (int64_t row = 0; row < p->batch * p->tokens; row++) {
+        if (row % p->tokens < p->crop) continue;
+        if (p->zero_padding && input->mask && !input->mask[row])
+            memset(hidden, 0, (size_t)row_bytes);
+        else
+            memcpy(hidden, result + row * width, (size_t)row_bytes);
+        hidden += width;
+    }
+    return DIT_OK;
+}
+
+dit_status dit_text_encoder_run(dit_text_encoder *e, const dit_text_input *input, float *hidden, float *pooled)
+{
+    const float *result = e->kept ? e->kept : e->stream;
+    DIT_TRY(embed(e, input));
+    DIT_TRY(run_blocks(e));
+    if (e->final_norm[0]) text_norm_run(e, e->stream, e->final_norm[0], e->final_norm[1], e->normed);
+    if (e->final_norm[0] && e->params.skip == 0) result = e->normed;
+    if (e->params.pooled) DIT_TRY(pool(e, input, pooled));
+    return deliver(e, input, result, hidden);
+}

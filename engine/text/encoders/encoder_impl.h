@@ -1,0 +1,99 @@
+/* What the files of this room share: an architecture as data, and the encoder that runs it.
+ *
+ * An architecture's file says what its parameters are called (text_names) and reads its config into a shape
+ * (text_shape); encoder.c and block.c do the rest for all of them.
+ */
+#ifndef DIT_ENGINE_TEXT_ENCODER_IMPL_H
+#define DIT_ENGINE_TEXT_ENCODER_IMPL_H
+
+#include "engine/models/layers.h"
+#include "engine/text/encoders/encoder.h"
+
+/* How an encoder computes, as its config says. */
+typedef struct {
+    dit_text_encoder_facts facts;
+    dit_norm_kind norm;
+    double eps;
+    bool norm_after; /* a block is x = norm(x + f(x)), as BERT has it; else x = x + f(norm(x)) */
+    bool causal;     /* a token sees those before it, and itself */
+    bool gated;      /* an MLP is down(activation(in x) * up x); else down(activation(in x)) */
+    bool biases;     /* linear layers of blocks have them, seeded ones too; a file says so itself */
+    bool quick;      /* the activation is x sigmoid(1.702 x), quick_gelu */
+    dit_activation activation;
+    double scale;                  /* of the logits; 0: 1 / sqrt(head_dim) */
+    double theta;                  /* of rotary positions over halves of a head; 0: none */
+    int64_t buckets, max_distance; /* of a bias of distances on the logits; 0: none */
+    bool bias_per_block;           /* every block has a table of biases; else the first one's serves all */
+    int64_t positions, types;      /* rows of the tables that are added to embeddings; 0: there is none */
+    int64_t end_token;             /* pooled text is taken at the first such token; 0: at the largest id */
+    bool projected;                /* pooled text goes through a projection */
+} text_shape;
+
+/* Names of parameters. Those of a block stand behind its prefix, e.g. "encoder.block.3."; lists end with NULL. */
+typedef struct {
+    const char *tokens[3]; /* the table of token embeddings: the first that a file has */
+    const char *positions, *types, *embedding_norm;
+    const char *block;
+    const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
+    const char *in[3], *down;            /* in: where gated, the layer that is activated comes first */
+    const char *distances;
+    const char *final_norm, *projection;
+} text_names;
+
+typedef struct {
+    const char *architectures[8]; /* entries of a config's "architectures", with NULL at the end */
+    const char *model_type;       /* of a config that names no such architecture */
+    const char *prefixes[3];      /* what may stand before every name: the first that fits a file */
+    text_names names;
+    dit_status (*read)(const dit_config *config, text_shape *out);
+} text_class;
+extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_bert, text_llama;
+
+/* One block's weights. */
+typedef struct {
+    dit_linear qkv, values; /* values: of rotary encoders, whose q and k are packed in an order of their own */
+    dit_joined out, down;
+    dit_linear in;
+    const float *norm_weight[2], *norm_bias[2];
+    const float *relative; /* [H, 2 tokens - 1] of dit_attention_args, or NULL */
+} text_block;
+
+struct dit_text_encoder {
+    const text_class *klass;
+    text_shape shape;
+    dit_text_encoder_params params;
+    dit_weights weights; /* the caller's; seeded layers have biases as the shape says */
+    dit_scope root;      /* of all parameters, with this rank's share */
+    const char *tokens;  /* name of the table of token embeddings */
+    int64_t H, key_heads, inner; /* of this rank */
+    int64_t blocks_run;
+    text_block *blocks; /* [blocks_run], or 1 if streamed */
+    const float *relative; /* of all blocks, or NULL */
+    const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
+    dit_linear projection;
+    float *stream, *normed;           /* [batch, tokens, width] */
+    float *wide;                      /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
+    float *attended;                  /* [batch, tokens, H D] */
+    float *kept;                      /* [batch, tokens, width] hidden state that later blocks go on from, or NULL */
+    float *pooled_rows, *pooled;      /* [batch, width], [batch, facts.pooled] */
+    float *mask;                      /* [batch, tokens] on the logits */
+    float *cosines, *sines;           /* [tokens, head_dim] */
+    int32_t *positions;               /* [tokens] 0, 1, ... */
+    bool masked;                      /* the run has a mask */
+};
+
+/* ---- block.c ----------------------------------------------------------------------------------------------------- */
+
+/* Loads block `index`, this rank's share, into rt->run. Errors: those of weights. */
+dit_status text_block_load(dit_text_encoder *encoder, int64_t index, text_block *block);
+/* Runs a block on the stream. Collective over the tensor ranks. */
+dit_status text_block_run(dit_text_encoder *encoder, const text_block *block);
+/* Loads weight and, where the shape's norm has one, bias of a norm of the encoder's width. */
+dit_status text_norm_load(const dit_text_encoder *encoder, const dit_scope *scope, const char *name,
+                          const float **weight, const float **bias);
+/* y = norm(x) of all rows. */
+void text_norm_run(const dit_text_encoder *encoder, const float *x, const float *weight, const float *bias, float *y);
+/* Loads a table of biases, [buckets, heads], and spreads it over distances: *out [H, 2 tokens - 1] in rt->run. */
+dit_status text_distances_load(const dit_text_encoder *encoder, const dit_scope *scope, const float **out);
+
+#endif
