@@ -7,6 +7,7 @@
 #include "base/patches.h"
 #include "suite/cases/document.h"
 #include "suite/explain/describe.h"
+#include "suite/explain/texts.h"
 #include "suite/explain/timetable.h"
 #include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
@@ -560,11 +561,13 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
         dit_json_put_string(&w, out, "profile", params->profile);
         suite_profile_put(&w, out, params->profile);
     }
-    dit_json_put_int(&w, out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices);
+    int ranks = params->mesh ? dit_parallel_world_size(params->mesh) : (int)params->devices;
+    dit_json_put_int(&w, out, "devices", ranks);
     if (workload->case_count) dit_json_put_copy(&w, out, "run", dit_json_member(workload->cases[0].document, "run"));
     DIT_TRY(w.status);
     DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
     dit_json_put_string(&w, out, "element", element);
+    DIT_TRY(suite_texts_to_json(params->model, ranks, suite_predict_element_bytes(element), out));
     DIT_TRY(reject_too_large(params, element, meshes, rejected));
     for (int i = 0; i < workload->dropped_count && w.status == DIT_OK; i++)
         add_dropped(&w, rejected, &workload->dropped[i], params->mesh);

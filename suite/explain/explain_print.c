@@ -70,6 +70,25 @@ static void print_refused(const cJSON *rejected, bool memory, const char *headin
     }
 }
 
+/* The text encoders, which run and are freed before the transformer. */
+static void print_texts(const cJSON *answer)
+{
+    const cJSON *rows = dit_json_member(answer, "text_encoders"), *item;
+    if (!rows) return;
+    printf("\ntext encoders, before the transformer:\n%-22s %6s %7s  %-22s %19s %10s\n", "encoder", "tokens", "prompts",
+           "text_encoder_parallel", "GiB of weights/rank", "MB sent");
+    cJSON_ArrayForEach(item, rows)
+    {
+        printf("%-22s %6.0f %7.0f  %-22s ", dit_json_text_or(item, "name", "-"), dit_json_number_or(item, "tokens", 0),
+               dit_json_number_or(item, "prompts", 0), dit_json_text_or(item, "text_encoder_parallel", "-"));
+        if (dit_json_member(item, "code"))
+            printf("%s\n", dit_json_text_or(item, "reason", "-"));
+        else
+            printf("%19.2f %10.3f\n", dit_json_number_or(item, "weights_bytes", 0) / GIB,
+                   dit_json_number_or(item, "sent_bytes", 0) / 1e6);
+    }
+}
+
 static void print_rejected(const cJSON *rejected)
 {
     print_refused(rejected, true, "out of memory");
@@ -177,6 +196,7 @@ static dit_status print_all(const cJSON *answer, const char *no_times)
         DIT_TRY(print_timed(answer));
     else
         print_counted(answer);
+    print_texts(answer);
     print_rejected(dit_json_member(answer, "rejected"));
     return DIT_OK;
 }
@@ -276,6 +296,7 @@ static void print_one(const cJSON *answer, const char *no_times)
         print_ranks(mesh);
         print_exchanges(mesh);
         if (dit_json_member(mesh, "schedule")) print_schedule(dit_json_member(mesh, "schedule"));
+        print_texts(answer);
     } else {
         printf("\n");
     }

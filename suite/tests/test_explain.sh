@@ -228,4 +228,17 @@ report $? "a mesh and another number of devices contradict each other"
 "$ditbench" explain --model pixart-alfa-xl-2 --gpus 2 >"$work/log" 2>&1
 [ $? -eq 2 ] && grep -q 'pixart-alpha-xl-2' "$work/log"
 report $? "a misspelt model is refused with the nearest name"
+# T5-XXL, two prompts: what three others get from rank 0, a quarter of the blocks in fp32, and three ranks that cannot.
+"$ditbench" explain "${small[@]}" --gpus 4 --json 2>"$work/log" | python3 -c 'import json, sys
+rows = {row["text_encoder_parallel"]: row for row in json.load(sys.stdin)["text_encoders"]}
+rows = {name: row for name, row in rows.items() if row["name"] == "t5-xxl" and row["prompts"] == 2}
+tokens, blocks = rows["broadcast"]["tokens"], 24 * 4096 * (4 * 4096 + 3 * 10240)
+assert rows["broadcast"]["sent_bytes"] == 3 * 2 * tokens * 4096 * 4 and rows["replicated"]["sent_bytes"] == 0, rows
+assert rows["cfg"]["sent_bytes"] == tokens * 4096 * 4 and rows["replicated"]["weights_bytes"] == 4 * blocks, rows
+assert rows["tensor"]["sent_bytes"] == 4 * 24 * 3 * (2 * tokens * 4096 * 4 // 4) and rows["tensor"]["weights_bytes"] == blocks
+' >>"$work/log" 2>&1
+report $? "text encoders weigh and send what the closed forms say, in each way"
+"$ditbench" explain "${small[@]}" --gpus 3 >"$work/text" 2>"$work/log"
+grep -qE '^t5-xxl .* tensor .*3 ranks do not divide' "$work/text" && grep -qE '^t5-xxl .* cfg .*3 ranks cannot be halved' "$work/text"
+report $? "a way that so many ranks cannot go has its reason"
 tap_end
