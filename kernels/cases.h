@@ -40,6 +40,7 @@ enum {
     DIT_CASE_LARGE = 1 << 19,     /* runs only where cases are timed; only some rows are compared with the reference */
     DIT_CASE_ON_DEVICE = 1 << 20, /* too large for a host: runs only on devices */
     DIT_CASE_RELATIVE = 1 << 21,  /* attention: a bias for each distance of query and key */
+    DIT_CASE_REPLICATE = 1 << 22, /* conv: outside of the image lies its nearest pixel */
 };
 
 enum { DIT_CASE_SIZES = 6 };

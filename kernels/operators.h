@@ -178,19 +178,20 @@ typedef struct {
  *   y[t, y, x, :] = residual + act(bias + sum over taps (dt, dy, dx) of
  *                                         W[:, dt, dy, dx, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx, :])
  *
- * u is x with each pixel repeated `up` x `up` times (nearest), and zero outside of the image. Frames before the first
- * come from `front`. Where x is a band of a larger image, the rows next to it come from `above` and `below`. 2-D
- * convolutions have kernel[0] = 1 and treat the frames as a batch. */
+ * u is x with each pixel repeated `up` x `up` times (nearest), and outside of the image zero, or with `replicate` the
+ * nearest pixel of the image's edge. Frames before the first come from `front`. Where x is a band of a larger image, the
+ * rows next to it come from `above` and `below`. 2-D convolutions have kernel[0] = 1 and treat the frames as a batch. */
 typedef struct {
     const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
     int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */
     int64_t kernel[3], stride[3], padding[3]; /* t, y, x; padding before the first; beyond the last, zeros are read */
     int64_t up;                               /* 1 or 2 */
+    bool replicate;                           /* within frames; beyond the last frame zeros are read */
     int64_t out[3];                           /* extents of y; any */
     const float *x;
     const float *front;    /* NULL (zeros), or padding[0] frames, */
     int64_t front_frame;   /* floats apart; 0 repeats one frame */
-    const float *above;    /* NULL (zeros), or the row before the first of every frame, those of `front` first: */
+    const float *above;    /* NULL (an edge), or the row before the first of every frame, those of `front` first: */
     const float *below;    /* [padding[0] + frames, width, channels]; the same after the last                   */
     float *y;              /* [out t, out y, out x, n] dense; may be the same memory as residual, not as x or front */
     const float *residual; /* NULL, or as y */

@@ -72,6 +72,7 @@ static const struct {
     {UP, "up"},
     {BAND, "band"},
     {RELATIVE, "relative"},
+    {REPLICATE, "replicate"},
     {BIAS, "bias"},
     {MASK, "mask"},
     {GELU, "gelu"},

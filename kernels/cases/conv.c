@@ -36,6 +36,7 @@ static dit_conv_args shape_of(const dit_kernel_case *c)
     dit_conv_args args = {.frames = s->frames, .height = s->height, .width = s->width, .channels = s->k, .up = 1};
     int64_t padding = c->flags & DOWN ? 0 : s->taps / 2, stride = c->flags & DOWN ? 2 : 1;
     if (c->flags & UP) args.up = 2;
+    args.replicate = c->flags & REPLICATE;
     args.kernel[0] = c->flags & CAUSAL ? 3 : 1;
     args.kernel[1] = args.kernel[2] = s->taps;
     args.stride[0] = 1;
@@ -107,6 +108,11 @@ static const dit_kernel_case checked[] = {
     CONV(3, 1, 6, 30, 11, 3, BIAS | BAND | UP),
     CONV(4, 3, 5, 10, 7, 3, BIAS | BAND | CAUSAL),
     CONV(1, 4, 3, 8, 5, 5, BIAS | BAND),
+    CONV(2, 5, 7, 20, 9, 3, BIAS | REPLICATE),
+    CONV(1, 1, 1, 8, 5, 5, BIAS | REPLICATE),
+    CONV(2, 4, 3, 16, 50, 3, BIAS | REPLICATE | UP),
+    CONV(3, 5, 4, 10, 7, 3, BIAS | REPLICATE | CAUSAL | RESIDUAL),
+    CONV(3, 3, 5, 8, 7, 3, BIAS | REPLICATE | BAND | CAUSAL),
     CONV(1, 64, 64, 512, 512, 3, BIAS | LARGE),
     CONV(1, 64, 64, 512, 512, 3, BIAS | RESIDUAL | LARGE),
     CONV(1, 64, 64, 512, 512, 3, BIAS | UP | LARGE),

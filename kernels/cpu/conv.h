@@ -29,9 +29,19 @@ static const float *conv_edge(const dit_conv_args *a, int64_t t, int64_t y, int6
     return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
 }
 
+/* Returns the coordinate inside of [0, extent) that is nearest. */
+static int64_t conv_nearest(int64_t at, int64_t extent)
+{
+    return at < 0 ? 0 : at < extent ? at : extent - 1;
+}
+
 /* Returns a pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *conv_input(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
+    if (a->replicate) {
+        x = conv_nearest(x, a->width * a->up);
+        if (!(y < 0 ? a->above : a->below)) y = conv_nearest(y, a->height * a->up);
+    }
     if (x < 0 || x >= a->width * a->up || t >= a->frames) return NULL;
     if (t < 0 && !a->front) return NULL;
     if (y < 0 || y >= a->height * a->up) return conv_edge(a, t, y, x);

@@ -15,6 +15,7 @@ typedef struct {
     view x, front, above, below; /* data NULL: not there */
     int64_t frames, height, width, channels, front_frame;
     int64_t up;
+    bool replicate;    /* outside of the image lies its nearest pixel, not zero */
     int64_t first[3];  /* where the copy begins in the upsampled input; negative: in the padding */
     int64_t extent[3]; /* of the copy: t, y, x */
     int64_t front_frames;

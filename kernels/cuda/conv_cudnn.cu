@@ -121,6 +121,7 @@ static void band_gather(dit_cuda *cuda, const dit_conv_args *args, const dnn_con
     g.x = on->x, g.front = on->front, g.above = on->above, g.below = on->below;
     g.frames = args->frames, g.height = args->height, g.width = args->width, g.channels = args->channels;
     g.front_frame = args->front_frame, g.front_frames = args->padding[0], g.up = args->up;
+    g.replicate = args->replicate;
     for (int axis = 0; axis < 3; axis++) g.extent[axis] = c->in[axis], g.first[axis] = -args->padding[axis];
     g.first[1] += first * args->stride[1];
     g.copy = view{cuda->workspace, on->x.dtype};

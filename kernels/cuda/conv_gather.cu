@@ -13,11 +13,19 @@ typedef struct {
     int64_t at;
 } source;
 
+/* Returns the coordinate inside of [0, extent) that is nearest. */
+static __device__ inline int64_t nearest(int64_t at, int64_t extent)
+{
+    return at < 0 ? 0 : at < extent ? at : extent - 1;
+}
+
 /* Returns a pixel of the upsampled and padded input, as input_at of ref/conv.c does. */
 static __device__ source pixel_of(const cuda_gather *g, int64_t t, int64_t y, int64_t x)
 {
     source none = {{NULL, DIT_DTYPE_FP32}, 0};
     int64_t frame = g->height * g->width * g->channels;
+    if (g->replicate) x = nearest(x, g->width * g->up);
+    if (g->replicate && !(y < 0 ? g->above : g->below).data) y = nearest(y, g->height * g->up);
     if (x < 0 || x >= g->width * g->up || t >= g->frames || t < -g->front_frames) return none;
     if (t < 0 && !g->front.data) return none;
     if (y < -g->up || y >= (g->height + 1) * g->up) return none;

@@ -10,8 +10,15 @@ typedef struct {
     int64_t frames, height, width, channels, front_frame;
     int kernel[3], stride[3], padding[3];
     int up, halve; /* halve: how far to shift a coordinate right to undo `up` */
+    bool replicate;
     int64_t out[3];
 } picture;
+
+/* Returns the coordinate inside of [0, extent) that is nearest. */
+static __device__ inline int64_t nearest(int64_t at, int64_t extent)
+{
+    return at < 0 ? 0 : at < extent ? at : extent - 1;
+}
 
 /* Reads rows: a row is a position of y, its depth are the taps, channels fastest. The place in the depth is kept as a
  * tap and a channel, and moves on without divisions. */
@@ -51,6 +58,7 @@ typedef struct pixel_source {
         const view zeros = {NULL, DIT_DTYPE_FP32};
         const int64_t row = p.width * p.channels;
         if (frame >= p.frames || (frame < 0 && !p.front.data)) return zeros;
+        if (p.replicate && !(line < 0 ? p.above : p.below).data) line = nearest(line, p.height * p.up);
         if (line < 0 || line >= p.height * p.up) {
             *begin = (frame + p.padding[0]) * row;
             if (line < -p.up || line >= (p.height + 1) * p.up) return zeros;
@@ -64,7 +72,7 @@ typedef struct pixel_source {
     __device__ inline view pixel(int64_t *begin) const
     {
         const view zeros = {NULL, DIT_DTYPE_FP32};
-        const int64_t column = x + dx;
+        const int64_t column = p.replicate ? nearest(x + dx, p.width * p.up) : x + dx;
         *begin = 0;
         if (dt >= p.kernel[0] || column < 0 || column >= p.width * p.up) return zeros;
         view line = line_of(t + dt, y + dy, begin);
@@ -121,6 +129,7 @@ static picture picture_of(dit_cuda *cuda, const dit_conv_args *a)
     p.above = view_of(cuda, a->above), p.below = view_of(cuda, a->below);
     p.frames = a->frames, p.height = a->height, p.width = a->width, p.channels = a->channels;
     p.front_frame = a->front_frame, p.up = (int)a->up, p.halve = a->up == 2;
+    p.replicate = a->replicate;
     for (int i = 0; i < 3; i++) {
         p.kernel[i] = (int)a->kernel[i], p.stride[i] = (int)a->stride[i], p.padding[i] = (int)a->padding[i];
         p.out[i] = a->out[i];

@@ -32,7 +32,7 @@ const char *dnn_conv_declines(const dit_conv_args *args, const dnn_conv_operands
 
 bool dnn_conv_gathers(const dit_conv_args *args)
 {
-    return args->up > 1 || args->front || args->above || args->below;
+    return args->up > 1 || args->front || args->above || args->below || args->replicate;
 }
 
 /* ---- the copy ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * has the device code and the pointers.
  *
  * cuDNN sees x [N, C, T, H, W] with channels fastest; convolutions within frames are 2-D with the frames as batch.
- * cuDNN cannot read repeated pixels, frames before the first, or rows of neighbours in place. Such input is first
+ * cuDNN cannot read repeated pixels or edges, frames before the first, or rows of neighbours in place. Such input is first
  * gathered into a padded copy, a band of rows at a time, and the graph describes the convolution of the band.
  */
 #ifndef DIT_KERNELS_CUDA_CUDNN_CONV_H

@@ -9,10 +9,18 @@ static const float *edge_at(const dit_conv_args *a, int64_t t, int64_t y, int64_
     return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
 }
 
+/* Returns the coordinate inside of [0, extent) that is nearest. */
+static int64_t nearest(int64_t at, int64_t extent)
+{
+    return at < 0 ? 0 : at < extent ? at : extent - 1;
+}
+
 /* Returns a pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *input_at(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     int64_t frame = a->height * a->width * a->channels;
+    if (a->replicate) x = nearest(x, a->width * a->up);
+    if (a->replicate && !(y < 0 ? a->above : a->below)) y = nearest(y, a->height * a->up);
     if (x < 0 || x >= a->width * a->up || t >= a->frames) return NULL;
     if (y < 0 || y >= a->height * a->up) return edge_at(a, t, y, x);
     const float *plane = a->x + t * frame;

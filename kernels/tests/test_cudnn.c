@@ -287,6 +287,9 @@ static void convolutions_of_the_models_have_plans(void **state)
         expect_conv(&devices[i], causal, 512, 20);
         causal.residual = some;
         expect_conv(&devices[i], causal, 512, 20);
+        causal.replicate = true, causal.front = NULL; /* edges that repeat are part of a copy */
+        assert_true(dnn_conv_gathers(&causal));
+        expect_conv(&devices[i], causal, 512, 20);
     }
 }
 

@@ -373,12 +373,14 @@ static void upsampled_input_is_gathered_in_bands(void **)
     }
 }
 
-/* With frames before the first, rows of the neighbours, and strides in space. */
+/* With frames before the first, rows of the neighbours, strides in space, and edges that repeat. */
 static void frames_before_and_rows_beside_are_gathered(void **)
 {
-    for (int variant = 0; variant < 8; variant++) {
+    for (int i = 0; i < 16; i++) {
+        int variant = i % 8;
         device_reset(1 << 18);
         conv c = conv_of(3, 8, 6, 8, 3);
+        c.args.replicate = i >= 8;
         if (variant & 4) c.args.stride[1] = 2, c.args.out[1] = 4;
         if (variant == 7) c.args.up = 2, c.args.stride[1] = 1, c.args.out[1] = 16, c.args.out[2] = 12;
         conv_set(&c, DIT_DTYPE_BF16, 8, true);
