@@ -1,5 +1,7 @@
 #include "base/rows.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,11 +24,17 @@ static const struct {
     dit_rows_facts defaults;
     int64_t layers;
 } classes[] = {
-    {"AutoencoderKL", {.stages = 1, .widths = {64}, .groups = 32, .latent_channels = 4, .temporal = 1}, 1},
+    {"AutoencoderKL", {DIT_ROWS_KL, .stages = 1, .widths = {64}, .groups = 32, .latent_channels = 4, .temporal = 1}, 1},
     {"AutoencoderKLCogVideoX",
-     {.causal = true, .stages = 4, .widths = {512, 256, 256, 128}, .groups = 32, .latent_channels = 16, .temporal = 4},
+     {DIT_ROWS_COGVIDEOX, .stages = 4, .widths = {512, 256, 256, 128}, .groups = 32, .latent_channels = 16,
+      .temporal = 4},
      3},
-    {DIT_PIXEL_SHUFFLE, {.plain = true, .stages = 2, .temporal = 1, .latent_channels = 12}, 1},
+    {"AutoencoderKLWan", {DIT_ROWS_WAN, .stages = 4, .latent_channels = 16}, 2},
+    {"AutoencoderKLHunyuanVideo",
+     {DIT_ROWS_HUNYUAN, .stages = 4, .widths = {512, 512, 256, 128}, .groups = 32, .latent_channels = 16,
+      .temporal = 4},
+     2},
+    {DIT_PIXEL_SHUFFLE, {DIT_ROWS_PIXELS, .stages = 2, .temporal = 1, .latent_channels = 12}, 1},
 };
 
 /* Reads block_out_channels, which go from fine to coarse; the decoder goes the other way. */
@@ -59,36 +67,96 @@ static dit_status read_class(const dit_json *doc, const cJSON *config, const cha
         out->resnets = classes[i].layers;
         return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "a decode by %s cannot be shared by rows", name),
-                          "rows_degree 1 decodes on one rank; %s, %s and %s can be shared", classes[0].class_name,
-                          classes[1].class_name, classes[2].class_name);
+    const char *names[sizeof classes / sizeof *classes + 1] = {NULL};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) names[i] = classes[i].class_name;
+    return dit_words_hint_all(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "a decode by %s cannot be shared by rows, only by rows_degree 1", name),
+        "can be shared", names);
+}
+
+/* ---- classes with keys of their own ------------------------------------------------------------------------------ */
+
+static dit_status read_pixels(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    int64_t block = 2;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "block_size", 1, MAX_BLOCK, &block));
+    for (out->stages = 1; (1 << out->stages) <= block; out->stages++) continue;
+    out->ups = out->stages - 1;
+    out->latent_channels = out->image_channels * block * block;
+    return DIT_OK;
+}
+
+/* Wan: widths are multiples of base_dim, from fine to coarse; the decoder goes the other way, also in time. */
+static dit_status read_wan(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    static const int64_t multiples[] = {1, 2, 4, 4};
+    static const bool in_time[] = {false, true, true};
+    const cJSON *mult = NULL, *time = NULL;
+    int64_t base = 96, resnets = 2;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "base_dim", 1, MAX_WIDTH, &base));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "z_dim", 1, MAX_COUNT, &out->latent_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "num_res_blocks", 1, MAX_LAYERS, &resnets));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "dim_mult", &mult));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "temperal_downsample", &time));
+    out->stages = mult ? cJSON_GetArraySize(mult) : 4;
+    out->ups = out->stages - 1;
+    if (out->stages < 1 || out->stages > DIT_ROWS_STAGES || (time ? cJSON_GetArraySize(time) : 3) != out->ups)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE,
+                             "dim_mult has no 1 to %d entries, or temperal_downsample not one less", DIT_ROWS_STAGES);
+    out->temporal = 1;
+    for (int i = 0; i < out->stages; i++) {
+        const cJSON *item = cJSON_GetArrayItem(mult, out->stages - 1 - i);
+        double multiple = mult ? (cJSON_IsNumber(item) ? item->valuedouble : 0) : (double)multiples[3 - i];
+        if (!(multiple >= 1 && multiple <= MAX_WIDTH))
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "dim_mult is not a list of numbers in 1..%d", MAX_WIDTH);
+        out->widths[i] = base * (int64_t)multiple;
+        bool doubles = time ? cJSON_IsTrue(cJSON_GetArrayItem(time, out->ups - 1 - i)) : i < 3 && in_time[2 - i];
+        if (i == out->ups || !doubles) continue;
+        out->doubles |= 1U << i;
+        out->temporal *= 2;
+    }
+    out->resnets = resnets + 1;
+    return DIT_OK;
+}
+
+/* AutoencoderKL and those that are described as it is. */
+static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    int64_t spatial = 8;
+    int levels = 0;
+    DIT_TRY(read_widths(doc, config, at, out));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "layers_per_block", 1, MAX_LAYERS, &out->resnets));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "norm_num_groups", 1, MAX_COUNT, &out->groups));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "latent_channels", 1, MAX_COUNT, &out->latent_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, MAX_COUNT, &out->image_channels));
+    out->resnets++;
+    out->ups = out->stages - 1;
+    if (out->decoder == DIT_ROWS_KL) return DIT_OK;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "temporal_compression_ratio", 1, MAX_COUNT, &out->temporal));
+    while (out->temporal >> (levels + 1)) levels++;
+    out->doubles = ((1U << levels) - 1) & ((1U << out->ups) - 1);
+    if (out->decoder == DIT_ROWS_COGVIDEOX) return DIT_OK;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "spatial_compression_ratio", 1, MAX_COUNT, &spatial));
+    for (out->ups = 0; spatial >> (out->ups + 1) && out->ups < out->stages; out->ups++) continue;
+    out->doubles = out->stages > 2 ? 3U << (out->stages - 3) : 0; /* the two before the last stage */
+    return DIT_OK;
 }
 
 dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *pointer, dit_rows_facts *out)
 {
     char at[256];
     const cJSON *config;
-    int64_t block = 2;
     memset(out, 0, sizeof *out);
     snprintf(at, sizeof at, "%s/config", pointer);
     DIT_TRY(dit_json_require_object(doc, vae, pointer, "config", &config));
     DIT_TRY(read_class(doc, config, at, out));
     out->image_channels = 3;
-    if (out->plain) {
-        DIT_TRY(dit_json_optional_int(doc, config, at, "block_size", 1, MAX_BLOCK, &block));
-        for (out->stages = 1; (1 << out->stages) <= block; out->stages++) continue;
-        out->latent_channels = out->image_channels * block * block;
-        return dit_json_optional_bool(doc, vae, pointer, "tiling", &out->tiling);
-    }
-    DIT_TRY(read_widths(doc, config, at, out));
-    DIT_TRY(dit_json_optional_int(doc, config, at, "layers_per_block", 1, MAX_LAYERS, &out->resnets));
-    DIT_TRY(dit_json_optional_int(doc, config, at, "norm_num_groups", 1, MAX_COUNT, &out->groups));
-    DIT_TRY(dit_json_optional_int(doc, config, at, "latent_channels", 1, MAX_COUNT, &out->latent_channels));
-    DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, MAX_COUNT, &out->image_channels));
-    if (out->causal)
-        DIT_TRY(dit_json_optional_int(doc, config, at, "temporal_compression_ratio", 1, MAX_COUNT, &out->temporal));
-    while (out->temporal >> (out->doublings + 1)) out->doublings++;
-    out->resnets++;
+    if (out->decoder == DIT_ROWS_PIXELS)
+        DIT_TRY(read_pixels(doc, config, at, out));
+    else if (out->decoder == DIT_ROWS_WAN)
+        DIT_TRY(read_wan(doc, config, at, out));
+    else
+        DIT_TRY(read_kl(doc, config, at, out));
     return dit_json_optional_bool(doc, vae, pointer, "tiling", &out->tiling);
 }
 
@@ -96,8 +164,8 @@ void dit_rows_resize(dit_rows_facts *f, int64_t height_px, int64_t width_px, int
 {
     f->pictures = pictures;
     f->frames = (num_frames - 1) / f->temporal + 1;
-    f->height = height_px >> (f->stages - 1);
-    f->width = width_px >> (f->stages - 1);
+    f->height = height_px >> f->ups;
+    f->width = width_px >> f->ups;
 }
 
 dit_status dit_rows_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_rows_facts *out)
@@ -161,36 +229,76 @@ static void add_resnet(tally *t, int64_t frames, int64_t width, int64_t in, int6
     add_convolution(t, frames, width, out);
 }
 
+/* Returns how many frames a stage makes of `frames`. `begins`: the first frame of the video is among them. */
+static int64_t double_frames(const dit_rows_facts *f, int64_t frames, bool begins)
+{
+    if (f->decoder == DIT_ROWS_COGVIDEOX) return frames * 2 - frames % 2; /* the first of an odd number stays single */
+    if (f->decoder == DIT_ROWS_WAN) return begins ? frames : frames * 2;
+    return frames * 2 - 1;
+}
+
+/* Adds what lies between two stages; channels and frames are those after it. Only CogVideoX doubles the frames after its
+ * convolution. */
+static void add_upsampling(const dit_rows_facts *f, int stage, bool begins, int64_t width, int64_t *channels,
+                           int64_t *frames, tally *t)
+{
+    int64_t doubled = f->doubles >> stage & 1 ? double_frames(f, *frames, begins) : *frames;
+    if (stage >= f->ups && !(f->doubles >> stage & 1)) return;
+    add_convolution(t, f->decoder == DIT_ROWS_COGVIDEOX ? *frames : doubled, width, *channels);
+    *frames = doubled;
+    if (f->decoder == DIT_ROWS_WAN) *channels /= 2;
+}
+
 /* Adds what is decoded together: one frame, or a chunk of a video. Returns how many frames it becomes. */
-static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, tally *t)
+static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, bool begins, tally *t)
 {
     int64_t width = f->width, channels = f->widths[0];
-    if (f->causal) add_convolution(t, frames, width, f->latent_channels);
-    for (int i = 0; f->causal && i < MID_RESNETS; i++) add_resnet(t, frames, width, channels, channels);
+    bool whole = f->decoder == DIT_ROWS_COGVIDEOX; /* also the middle is shared */
+    if (whole) add_convolution(t, frames, width, f->latent_channels);
+    for (int i = 0; whole && i < MID_RESNETS; i++) add_resnet(t, frames, width, channels, channels);
     for (int stage = 0; stage < f->stages; stage++) {
         for (int64_t i = 0; i < f->resnets; i++) {
             add_resnet(t, frames, width, channels, f->widths[stage]);
             channels = f->widths[stage];
         }
-        if (stage + 1 == f->stages) break;
-        add_convolution(t, frames, width, channels);
-        width *= 2;
-        if (stage < f->doublings) frames = frames * 2 - frames % 2; /* the first of an odd number stays single */
+        add_upsampling(f, stage, begins, width, &channels, &frames, t);
+        if (stage < f->ups) width *= 2;
     }
     t->norms++;
     add_convolution(t, frames, width, channels);
+    if (f->decoder == DIT_ROWS_WAN) t->norms = 0; /* its norms see one position each */
     return frames;
+}
+
+int64_t dit_rows_hunyuan_tile(int64_t frames, int64_t first)
+{
+    int64_t left = frames - first;
+    if (frames <= DIT_HUNYUAN_TILE) return first ? 0 : frames;
+    if (first && left <= 1) return 0;
+    return left < DIT_HUNYUAN_TILE + 1 ? left : DIT_HUNYUAN_TILE + 1;
+}
+
+/* Adds the tiles in time; returns how many frames they become. */
+static int64_t add_tiles(const dit_rows_facts *f, tally *t)
+{
+    for (int64_t first = 0; first < f->frames; first += DIT_HUNYUAN_STEP) {
+        int64_t frames = dit_rows_hunyuan_tile(f->frames, first);
+        if (frames) add_chunk(f, frames, true, t);
+    }
+    return (f->frames - 1) * f->temporal + 1;
 }
 
 /* Adds all frames of one image or video; returns how many frames it becomes. */
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
     int64_t out = 0, frames;
-    if (f->plain) return f->frames;
+    if (f->decoder == DIT_ROWS_PIXELS) return f->frames;
+    if (f->decoder == DIT_ROWS_HUNYUAN) return add_tiles(f, t);
     for (int64_t first = 0; first < f->frames; first += frames) {
-        frames = !f->causal ? 1 : first == 0 && f->frames % CHUNK ? CHUNK + 1 : CHUNK;
+        bool pairs = f->decoder == DIT_ROWS_COGVIDEOX;
+        frames = !pairs ? 1 : first == 0 && f->frames % CHUNK ? CHUNK + 1 : CHUNK;
         if (frames > f->frames - first) frames = f->frames - first;
-        out += add_chunk(f, frames, t);
+        out += add_chunk(f, frames, first == 0, t);
     }
     return out;
 }
@@ -198,7 +306,7 @@ static int64_t add_clip(const dit_rows_facts *f, tally *t)
 void dit_rows_predict(const dit_rows_facts *f, int degree, int rank, dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_WORLD];
-    int64_t first, others = degree - 1, neighbours = (rank > 0) + (rank < degree - 1), up = f->stages - 1;
+    int64_t first, others = degree - 1, neighbours = (rank > 0) + (rank < degree - 1), up = f->ups;
     int64_t element_bytes = f->element_bytes ? f->element_bytes : PICTURE_BYTES;
     tally t = {0};
     memset(out, 0, sizeof *out);

@@ -5,7 +5,8 @@
  * 2 C w e bytes at each inner boundary. A group norm needs the moments of all bands: an all-reduce of the sum and the
  * sum of squares of each group, and of the number of elements. At the end the rows of the image are gathered.
  * AutoencoderKL is cut after its middle block, whose attention sees the whole image; every rank has the latents and
- * computes everything before the cut. AutoencoderKLCogVideoX has no such attention and is cut before its first
+ * computes everything before the cut; so are AutoencoderKLWan, whose norms see one position each and need nothing of
+ * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX has no such attention and is cut before its first
  * convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
@@ -19,11 +20,24 @@ extern "C" {
 enum { DIT_ROWS_STAGES = 8 };
 #define DIT_PIXEL_SHUFFLE "PixelShuffle" /* the class that has no weights */
 
+/* The classes of decoders that can be shared. */
+typedef enum {
+    DIT_ROWS_KL,        /* AutoencoderKL, frame by frame                                                  */
+    DIT_ROWS_COGVIDEOX, /* chunks of two latent frames                                                    */
+    DIT_ROWS_WAN,       /* chunks of one latent frame; upsampling halves the channels                     */
+    DIT_ROWS_HUNYUAN,   /* all latent frames at once, or tiles of DIT_HUNYUAN_TILE that overlap, in time  */
+    DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
+} dit_rows_decoder;
+
+/* AutoencoderKLHunyuanVideo cuts more than TILE latent frames into tiles of one frame more, a tile every STEP frames.
+ * diffusers' tile_sample_min_num_frames 16 and tile_sample_stride_num_frames 12, four frames a latent. */
+enum { DIT_HUNYUAN_TILE = 4, DIT_HUNYUAN_STEP = 3 };
+
 /* A decoder and what it decodes. */
 typedef struct {
-    bool causal;           /* CogVideoX: chunks of frames, conditioned norms; else AutoencoderKL, frame by frame */
-    bool plain;            /* PixelShuffle: no layers                                                            */
-    int stages, doublings; /* stages of resolution (all but the last double it); the first `doublings` double time */
+    dit_rows_decoder decoder;
+    int stages, ups;                   /* stages of resolution; the first `ups` double rows and columns */
+    unsigned doubles;                  /* bit i: stage i doubles the frames                     */
     int64_t widths[DIT_ROWS_STAGES];   /* channels of each stage                              */
     int64_t resnets, groups, temporal; /* residual blocks per stage; groups per norm; frames per latent frame */
     int64_t latent_channels, image_channels;
@@ -47,6 +61,9 @@ int64_t dit_rows_share(int64_t rows, int degree, int rank, int64_t *first);
 /* Returns DIT_OK, or why the decode cannot be shared: DIT_ERR_CONSTRAINT_DEGREE when a rank would have no row of
  * latents, DIT_ERR_UNSUPPORTED for tiles. */
 dit_status dit_rows_check(int degree, const dit_rows_facts *facts);
+/* Says how many latent frames the tile of AutoencoderKLHunyuanVideo that begins at `first` has; 0: no tile, as it would only
+ * repeat a frame. */
+int64_t dit_rows_hunyuan_tile(int64_t frames, int64_t first);
 /* Predicts what `rank` sends for all images, under DIT_AXIS_WORLD and DIT_PHASE_DECODE; nothing with one rank. */
 void dit_rows_predict(const dit_rows_facts *facts, int degree, int rank, dit_volume_table *out);
 

@@ -25,6 +25,10 @@ static const char clip[] = "\"_class_name\": \"AutoencoderKLCogVideoX\", \"block
                            "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"latent_channels\": 4,"
                            "\"temporal_compression_ratio\": 2";
 
+static const char wan[] = "\"_class_name\": \"AutoencoderKLWan\", \"base_dim\": 8, \"dim_mult\": [1, 2, 3],"
+                          "\"num_res_blocks\": 1, \"temperal_downsample\": [false, true], \"z_dim\": 4";
+static const char hunyuan[] = "\"_class_name\": \"AutoencoderKLHunyuanVideo\", \"block_out_channels\": [4, 8, 8, 16],"
+                              "\"norm_num_groups\": 4, \"layers_per_block\": 1";
 static const char codec[] = "\"_class_name\": \"PixelShuffle\"";
 
 static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
@@ -107,6 +111,44 @@ static void a_clip_is_cut_from_its_first_convolution_and_by_chunks(void **state)
     assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV).bytes, 3 * edges.bytes);
 }
 
+/* Three latent frames, one after the other: the first gives one frame, each other one two, as the first stage doubles them
+ * before its convolution in space. Upsampling halves the channels. Norms send nothing. */
+static void a_clip_of_wan_sends_rows_only(void **state)
+{
+    dit_rows_facts facts = facts_of(wan, 8, 4, 5);
+    (void)state;
+    assert_int_equal(facts.frames, 3);
+    assert_int_equal(facts.height, 2);
+    int64_t coarse = 1 * 24 * 4, doubled = 1 * 24 + 2 * (12 + 16 * 3) + 2 * 16 + 4 * (8 * 4) + 4 * 8;
+    dit_volume edges = volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, 4 * (3 * coarse + 5 * doubled));
+    assert_int_equal(edges.messages, 3 * (5 + 5 + 4 + 1));
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_REDUCE).messages, 0);
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_REDUCE).bytes, 0);
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).messages, 3 * 5);
+}
+
+/* Six latent frames are tiles of five and three. Stage 0 doubles space only, stages 1 and 2 time before it. */
+static void a_clip_of_hunyuan_video_is_cut_into_tiles_in_time(void **state)
+{
+    dit_rows_facts facts = facts_of(hunyuan, 32, 16, 21);
+    (void)state;
+    assert_int_equal(facts.frames, 6);
+    assert_int_equal(facts.width, 2);
+    int64_t single = 2 * 16 * 4 + 2 * 16 + 4 * (16 + 8 * 3), once = 4 * 8 + 8 * (8 * 4),
+            twice = 8 * 8 + 16 * (8 + 4 * 3 + 4);
+    dit_volume edges = volume_of(&facts, 2, 0, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, 4 * ((5 + 3) * single + (9 + 5) * once + (17 + 9) * twice));
+    assert_int_equal(edges.messages, 2 * (3 * 5 + 4 + 1));
+    assert_int_equal(volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_REDUCE).messages, 2 * (4 * 4 + 1));
+    assert_int_equal(volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_GATHER).messages, 3 * 21);
+    facts = facts_of(hunyuan, 32, 16, 13); /* four are one tile */
+    assert_int_equal(volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_REDUCE).messages, 4 * 4 + 1);
+    assert_int_equal(dit_rows_hunyuan_tile(7, 0), 5);
+    assert_int_equal(dit_rows_hunyuan_tile(7, 3), 4);
+    assert_int_equal(dit_rows_hunyuan_tile(7, 6), 0);
+}
+
 static void what_cannot_be_shared_is_refused(void **state)
 {
     dit_rows_facts facts = facts_of(picture, 8, 8, 1);
@@ -140,6 +182,13 @@ static void other_configs_are_refused(void **state)
         DIT_ERR_JSON_VALUE);
     assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKL\", \"layers_per_block\": 0}}"),
                      DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKLWan\", \"dim_mult\": []}}"),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKLWan\", \"dim_mult\": [1, \"2\", 4, 4]}}"),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(
+        read_text("{\"config\": {\"_class_name\": \"AutoencoderKLWan\", \"temperal_downsample\": [true]}}"),
+        DIT_ERR_JSON_VALUE);
     assert_int_equal(read_text("{}"), DIT_ERR_JSON_MISSING);
 }
 
@@ -194,6 +243,8 @@ int main(void)
         cmocka_unit_test(a_picture_sends_one_row_a_convolution),
         cmocka_unit_test(all_ranks_together_send_two_rows_a_boundary),
         cmocka_unit_test(a_clip_is_cut_from_its_first_convolution_and_by_chunks),
+        cmocka_unit_test(a_clip_of_wan_sends_rows_only),
+        cmocka_unit_test(a_clip_of_hunyuan_video_is_cut_into_tiles_in_time),
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(other_configs_are_refused),
         cmocka_unit_test(ranks_that_share_rows_are_the_mesh_or_stand_alone),

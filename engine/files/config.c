@@ -68,15 +68,38 @@ dit_status dit_config_require_only(const dit_config *config, const dit_config_on
     return DIT_OK;
 }
 
+static dit_status find_list(const dit_config *config, const char *key, int capacity, const cJSON **list, int *count)
+{
+    *list = NULL;
+    DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, key, list));
+    *count = *list ? cJSON_GetArraySize(*list) : -1;
+    if (*count <= capacity) return DIT_OK;
+    return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s has %d entries; at most %d are allowed",
+                         key, *count, capacity);
+}
+
+dit_status dit_config_read_numbers(const dit_config *config, const char *key, double min, double max, int capacity,
+                                   double *out, int *count)
+{
+    const cJSON *list, *item;
+    int i = 0;
+    DIT_TRY(find_list(config, key, capacity, &list, count));
+    cJSON_ArrayForEach(item, list)
+    {
+        out[i] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+        if (!(out[i] >= min && out[i] <= max))
+            return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s[%d] is not a number in %g..%g",
+                                 key, i, min, max);
+        i++;
+    }
+    return DIT_OK;
+}
+
 dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
                                 int64_t *out, int *count)
 {
-    const cJSON *list = NULL;
-    DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, key, &list));
-    *count = list ? cJSON_GetArraySize(list) : -1;
-    if (*count > capacity)
-        return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE,
-                             "%s has %d entries; at most %d are allowed", key, *count, capacity);
+    const cJSON *list;
+    DIT_TRY(find_list(config, key, capacity, &list, count));
     for (int i = 0; i < *count; i++) {
         const cJSON *item = cJSON_GetArrayItem(list, i);
         double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;

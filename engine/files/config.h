@@ -52,6 +52,10 @@ dit_status dit_config_require_only(const dit_config *config, const dit_config_on
 dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
                                 int64_t *out, int *count);
 
+/* Reads a list of at most `capacity` numbers, likewise. */
+dit_status dit_config_read_numbers(const dit_config *config, const char *key, double min, double max, int capacity,
+                                   double *out, int *count);
+
 /* Reads a file that diffusers may have written, and drops members without a value. Errors: as dit_json_read_file. */
 dit_status dit_config_read_file(const char *path, dit_json *out);
 /* Removes members whose value is null, at every depth. */

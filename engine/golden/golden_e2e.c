@@ -231,32 +231,33 @@ typedef struct {
     float *planes, *image;
 } decoder;
 
-/* Compares levels of 0..255, [images, height, width, 3], with ours from planes [images, 3, height, width]. Each may be
+/* Compares levels of 0..255, [images, frames, area, 3], with ours from planes [images, 3, frames, area]. Each may be
  * off by one, because rounding may go either way, or by the image's tolerance where that is more. The report's
  * tolerance is the distance that so many levels everywhere would give. */
 static dit_status judge_levels(golden_report *report, const float *planes, const float *levels, int64_t images,
-                               int64_t area, double tolerance)
+                               int64_t frames, int64_t area, double tolerance)
 {
     double allowed = fmax(1, 3 * tolerance * 255);
     double difference = 0, norm = 0, worst = 0;
     char problem[96];
-    for (int64_t i = 0; i < images * 3 * area; i++) {
-        int64_t image = i / (3 * area), pixel = i % (3 * area) / 3, colour = i % 3;
-        double d = fabs((double)dit_picture_level(planes[(image * 3 + colour) * area + pixel]) - levels[i]);
+    int64_t pixels = frames * area, count = images * 3 * pixels;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t image = i / (3 * pixels), pixel = i % (3 * pixels) / 3, colour = i % 3;
+        double d = fabs((double)dit_picture_level(planes[(image * 3 + colour) * pixels + pixel]) - levels[i]);
         difference += d * d;
         norm += (double)levels[i] * levels[i];
         if (d > worst) worst = d;
     }
     snprintf(problem, sizeof problem, "a colour is off by %.0f levels of 255", worst);
     norm = norm > 0 ? norm : 1;
-    return golden_add(report, "image_u8", sqrt(difference / norm), allowed * sqrt((double)(images * 3 * area) / norm),
+    return golden_add(report, "image_u8", sqrt(difference / norm), allowed * sqrt((double)count / norm),
                       worst > allowed ? problem : NULL);
 }
 
 static dit_status compare_levels(golden_e2e *e, const float *planes)
 {
     golden_transformer *g = &e->g;
-    int64_t area = e->run.height_px * e->run.width_px, elements = g->facts.num_images * 3 * area;
+    int64_t area = e->run.height_px * e->run.width_px, elements = g->facts.num_images * 3 * e->frames * area;
     dit_tensor_view view;
     if (!dit_safetensors_find(g->output, "image_u8", &view)) return DIT_OK;
     if (view.elements != elements)
@@ -264,7 +265,8 @@ static dit_status compare_levels(golden_e2e *e, const float *planes)
     float *levels = malloc((size_t)elements * sizeof *levels);
     if (!levels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an image");
     dit_status st = dit_tensor_read(&view, 0, elements, levels);
-    if (st == DIT_OK) st = judge_levels(g->report, planes, levels, g->facts.num_images, area, e->tolerance_image);
+    if (st == DIT_OK)
+        st = judge_levels(g->report, planes, levels, g->facts.num_images, e->frames, area, e->tolerance_image);
     free(levels);
     return st;
 }
@@ -277,6 +279,9 @@ static dit_status check_fit(const golden_e2e *e)
     if (facts->latent_channels != latent->channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, but the latents have %lld",
                         (long long)facts->latent_channels, (long long)latent->channels);
+    if (dit_vae_output_frames(facts, latent->frames) != e->frames)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld latent frames do not decode to the call's %lld frames",
+                        (long long)latent->frames, (long long)e->frames);
     if (latent->height * facts->spatial == e->run.height_px && latent->width * facts->spatial == e->run.width_px)
         return DIT_OK;
     return DIT_FAIL(DIT_ERR_SHAPE, "latents of %lld x %lld do not decode to the call's %lld x %lld pixels",
@@ -288,7 +293,8 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
 {
     golden_transformer *g = &e->g;
     const dit_latent *latent = &g->facts.latent;
-    int64_t cells = latent->channels * dit_latent_cells(latent), pixels = 3 * e->run.height_px * e->run.width_px;
+    int64_t cells = latent->channels * dit_latent_cells(latent);
+    int64_t pixels = 3 * e->frames * e->run.height_px * e->run.width_px;
     int64_t images = g->facts.num_images;
     char vae_folder[GOLDEN_PATH];
     const dit_vae_facts *facts = &e->vae_facts;
@@ -308,14 +314,15 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
     d->image = malloc((size_t)(images * pixels) * sizeof *d->image);
     if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for images");
     dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, e->final, d->planes);
-    for (int64_t i = 0; i < images * cells; i++)
-        d->planes[i] = (float)(d->planes[i] / facts->scaling_factor + facts->shift_factor);
-    for (int64_t i = 0; i < images; i++) DIT_TRY(dit_vae_decode(d->vae, d->planes + i * cells, d->image + i * pixels));
+    for (int64_t i = 0; i < images; i++) {
+        DIT_TRY(dit_vae_scale(facts, dit_latent_cells(latent), d->planes + i * cells));
+        DIT_TRY(dit_vae_decode(d->vae, d->planes + i * cells, d->image + i * pixels));
+    }
     DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, images * pixels, e->tolerance_image));
     return compare_levels(e, d->image);
 }
 
-/* Decodes and compares images; folders of videos end with latents. */
+/* Decodes and compares images and videos, where the folder has any. */
 static dit_status compare_picture(golden_e2e *e, const char *folder)
 {
     decoder d = {0};

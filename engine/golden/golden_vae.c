@@ -182,8 +182,12 @@ static dit_status run_encode(golden_vae *g)
         return DIT_FAIL(DIT_ERR_SHAPE,
                         "encode_image of %lld x %lld pixels is not a whole number of latents of %lld pixels",
                         (long long)images.height, (long long)images.width, (long long)spatial);
-    DIT_TRY(create(g, images.frames, images.height / spatial, images.width / spatial, true, &vae));
-    int64_t moments = g->facts.latent_channels * images.frames * (images.height / spatial) * (images.width / spatial);
+    int64_t frames = (images.frames - 1) / g->facts.temporal + 1;
+    if (dit_vae_output_frames(&g->facts, frames) != images.frames)
+        return DIT_FAIL(DIT_ERR_SHAPE, "encode_image of %lld frames is not what latent frames decode to",
+                        (long long)images.frames);
+    DIT_TRY(create(g, frames, images.height / spatial, images.width / spatial, true, &vae));
+    int64_t moments = g->facts.latent_channels * frames * (images.height / spatial) * (images.width / spatial);
     float *in = malloc((size_t)(images.view.elements / images.batch) * sizeof *in);
     float *mean = malloc((size_t)(images.batch * moments) * sizeof *mean);
     float *logvar = malloc((size_t)(images.batch * moments) * sizeof *logvar);

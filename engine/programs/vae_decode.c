@@ -2,7 +2,7 @@
  *
  * An iteration decodes all pictures of the batch, one after the other. Its clock starts after a barrier; its value is
  * the maximum over ranks. Latents are unit normals, functions of the seed and of the picture, brought into the
- * decoder's range by scaling_factor and shift_factor. Of a tiled decode, the record says how far the first picture is
+ * decoder's range by the config's factors or statistics. Of a tiled decode, the record says how far the first picture is
  * from the one decoded whole, where the machine has the memory for that.
  */
 #include "base/hash.h"
@@ -97,8 +97,9 @@ static dit_status size_latents(decoding *d)
                                        "no number of latent frames decodes to %lld frames: %lld decode to %lld",
                                        (long long)k->num_frames, (long long)d->frames,
                                        (long long)dit_vae_output_frames(f, d->frames)),
-                              "ask for a multiple of %lld, or of %lld and one more", (long long)(2 * f->temporal),
-                              (long long)(2 * f->temporal));
+                              f->one_first ? "ask for one frame more than a multiple of %lld"
+                                           : "ask for a multiple of %lld, or for one frame more",
+                              (long long)(f->one_first ? f->temporal : 2 * f->temporal));
     d->height = k->run.height_px / f->spatial, d->width = k->run.width_px / f->spatial;
     d->latent_elements = f->latent_channels * d->frames * d->height * d->width;
     d->image_elements = f->image_channels * k->num_frames * k->run.height_px * k->run.width_px;
@@ -128,11 +129,15 @@ static dit_status create_vae(decoding *d, bool tiling)
     return dit_vae_create(&params, &d->vae);
 }
 
-static void draw_latents(decoding *d)
+static dit_status draw_latents(decoding *d)
 {
-    float deviation = (float)(1 / d->facts.scaling_factor), mean = (float)d->facts.shift_factor;
+    bool each = d->facts.statistics; /* channels have their own */
+    float deviation = each ? 1 : (float)(1 / d->facts.scaling_factor), mean = each ? 0 : (float)d->facts.shift_factor;
     dit_rng_normal(d->kase.seed, dit_rng_stream("latents"), 0, d->kase.num_images * d->latent_elements, mean, deviation,
                    d->latents);
+    for (int64_t i = 0; i < d->kase.num_images && each; i++)
+        DIT_TRY(dit_vae_scale(&d->facts, d->frames * d->height * d->width, d->latents + i * d->latent_elements));
+    return DIT_OK;
 }
 
 /* There is no mesh: all ranks share every decode. */
@@ -162,7 +167,7 @@ static dit_status set_up(decoding *d)
     d->measured.head.weights_ns = dit_clock_ns() - loading;
     d->measured.head.load_peak = d->rt.ledger.total_peak;
     d->was_tiled = dit_vae_is_tiled(d->vae);
-    draw_latents(d);
+    DIT_TRY(draw_latents(d));
     d->measured.head.setup_ns = dit_clock_ns() - began - d->measured.head.weights_ns;
     return DIT_OK;
 }

@@ -3,6 +3,7 @@
 #include "engine/case/case.h"
 
 #include <stdio.h>
+#include <string.h>
 
 dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const char *pointer,
                                     const dit_vae_facts *facts, const char **path, uint64_t *seed)
@@ -49,7 +50,7 @@ static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the VAE has %lld, but the model's latents have %lld",
                                            pairs[i].what, (long long)pairs[i].vae, (long long)pairs[i].latents),
                                   "name the VAE that this model was trained with");
-    return DIT_OK;
+    return dit_vae_scale(facts, 0, NULL); /* whether its statistics fit */
 }
 
 dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
@@ -80,20 +81,19 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
 }
 
 /* Moves frames [surplus, frames) of every channel to the front, and scales them as the VAE was trained. */
-static void prepare(dit_decoder *d, const dit_vae_facts *facts)
+static dit_status prepare(dit_decoder *d, const dit_vae_facts *facts)
 {
     int64_t frame = d->latent.height * d->latent.width, all = d->latent.frames, kept = all - d->surplus;
-    for (int64_t channel = 0; channel < d->latent.channels; channel++)
-        for (int64_t i = 0; i < kept * frame; i++)
-            d->planes[channel * kept * frame + i] =
-                (float)(d->planes[(channel * all + d->surplus) * frame + i] / facts->scaling_factor +
-                        facts->shift_factor);
+    for (int64_t channel = 0; channel < d->latent.channels && d->surplus; channel++)
+        memmove(d->planes + channel * kept * frame, d->planes + (channel * all + d->surplus) * frame,
+                (size_t)(kept * frame) * sizeof *d->planes);
+    return dit_vae_scale(facts, kept * frame, d->planes);
 }
 
 dit_status dit_decoder_run(dit_decoder *d, const float *tokens)
 {
     dit_latent_unpack(&d->latent, DIT_LATENT_CFHW, 1, d->latent.channels, tokens, d->planes);
-    prepare(d, dit_vae_get_facts(d->vae));
+    DIT_TRY(prepare(d, dit_vae_get_facts(d->vae)));
     return dit_vae_decode(d->vae, d->planes, d->image);
 }
 

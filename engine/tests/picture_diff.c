@@ -1,6 +1,7 @@
 /* For shell tests: a PNG against the levels diffusers computed, and its text chunks.
  *
- *   engine_picture_diff levels FILE.png OUTPUT.safetensors   prints the greatest difference to image_u8 [1, h, w, 3]
+ *   engine_picture_diff levels FILE.png OUTPUT.safetensors [FRAME]   prints the greatest difference to image_u8 [1, h, w, 3],
+ *                                                            or to a frame of [1, frames, h, w, 3]
  *   engine_picture_diff same FILE.png OTHER.png              the same between two files
  *   engine_picture_diff text FILE.png KEYWORD                prints a text chunk
  *   engine_picture_diff frames FILE.png                      prints the number that acTL announces, 1 without it
@@ -38,17 +39,19 @@ static int print_worst(const pixels *x, const float *levels)
     return printf("%d\n", worst) < 0;
 }
 
-static int compare_levels(const char *png, const char *path)
+static int compare_levels(const char *png, const char *path, int64_t frame)
 {
     pixels x = {0};
     dit_safetensors *file = NULL;
     dit_tensor_view view;
     float *levels = NULL;
     bool good = read_pixels(png, &x) && dit_safetensors_open(path, &file) == DIT_OK &&
-                dit_safetensors_find(file, "image_u8", &view) && view.rank == 4 && view.shape[1] == x.height &&
-                view.shape[2] == x.width && view.shape[3] == 3;
-    if (good) levels = malloc((size_t)view.elements * sizeof *levels);
-    good = good && levels && dit_tensor_read(&view, 0, x.width * x.height * 3, levels) == DIT_OK;
+                dit_safetensors_find(file, "image_u8", &view) && (view.rank == 4 || view.rank == 5);
+    int64_t elements = x.width * x.height * 3, frames = good && view.rank == 5 ? view.shape[1] : 1;
+    const int64_t *last = good ? view.shape + view.rank - 3 : NULL;
+    good = good && last[0] == x.height && last[1] == x.width && last[2] == 3 && frame >= 0 && frame < frames;
+    if (good) levels = malloc((size_t)elements * sizeof *levels);
+    good = good && levels && dit_tensor_read(&view, frame * elements, elements, levels) == DIT_OK;
     int code = good ? print_worst(&x, levels) : 1;
     dit_safetensors_close(file);
     free(levels);
@@ -104,7 +107,8 @@ static int print_frames(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], "levels") == 0) return compare_levels(argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "levels") == 0) return compare_levels(argv[2], argv[3], 0);
+    if (argc == 5 && strcmp(argv[1], "levels") == 0) return compare_levels(argv[2], argv[3], atoi(argv[4]));
     if (argc == 4 && strcmp(argv[1], "same") == 0) return compare_pictures(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "text") == 0) return print_text(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "frames") == 0) return print_frames(argv[2]);

@@ -53,10 +53,13 @@ decode() { # name, config, ranks, options...
 }
 kl='"_class_name":"AutoencoderKL","block_out_channels":[8,16],"norm_num_groups":4,"sample_size":32'
 cog='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
+wan='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
+hunyuan='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
 for ranks in 2 3; do
-    [ "$ranks" -gt 2 ] || { decode kl "$kl" 1 1 && decode cog "$cog" 1 9; }
-    for vae in kl cog; do
-        if [ "$vae" = kl ]; then config=$kl frames=1; else config=$cog frames=9; fi
+    for vae in kl cog wan hunyuan; do
+        config=${!vae} frames=9
+        [ "$vae" != kl ] || frames=1
+        [ "$ranks" -gt 2 ] || decode "$vae" "$config" 1 "$frames"
         decode "$vae" "$config" "$ranks" "$frames" --reference "$work/$vae-1/images.safetensors" &&
             grep -q '"communication_match":[[:space:]]*true' "$work/$vae-$ranks/record.json" &&
             grep -q '"pass":[[:space:]]*true' "$work/$vae-$ranks/record.json"

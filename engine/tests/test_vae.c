@@ -13,6 +13,14 @@ static const char cog_text[] =
     "\"latent_channels\": 4, \"norm_num_groups\": 4, \"layers_per_block\": 1, \"temporal_compression_ratio\": 2,"
     "\"sample_height\": 96, \"sample_width\": 80}";
 
+static const char wan_text[] = "{\"_class_name\": \"AutoencoderKLWan\", \"base_dim\": 8, \"dim_mult\": [1, 2, 2],"
+                               "\"z_dim\": 4, \"num_res_blocks\": 1, \"temperal_downsample\": [true, true]}";
+static const char hunyuan_text[] =
+    "{\"_class_name\": \"AutoencoderKLHunyuanVideo\", \"block_out_channels\": [8, 8, 16], \"latent_channels\": 4,"
+    "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"spatial_compression_ratio\": 4}";
+static const char *const clip_texts[] = {cog_text, wan_text, hunyuan_text};
+enum { CLIP_TEXTS = sizeof clip_texts / sizeof *clip_texts };
+
 /* A VAE of seeded weights with what it lives on. */
 typedef struct {
     dit_json document;
@@ -238,6 +246,40 @@ static void tiles_of_clips_are_the_librarys(void **state)
 {
     (void)state; /* 48 x 40 pixels a tile, overlapping by a sixth and a fifth */
     tiles_equal_the_table(cog_text, (extents){4, 5, 13, 18}, (tile_rule){12, 10, 10, 8, 8, 8});
+    /* 256 pixels a tile, overlapping by a quarter */
+    tiles_equal_the_table(hunyuan_text, (extents){4, 2, 66, 3}, (tile_rule){64, 64, 48, 48, 64, 64});
+}
+
+/* Wan clamps what has been blended, so that only pixels outside of the seam are those of tiles decoded alone: columns
+ * before the second tile, which begins at latent 48, and those after 64 of it. */
+static void tiles_of_wan_begin_without_a_memory(void **state)
+{
+    fixture f;
+    extents e = {4, 2, 3, 66}, part = {4, 2, 3, 64}, rest = part, size[2];
+    float *latents = draw(size_of(e)), *pieces[2] = {cut(latents, e, 0, 0, &part), cut(latents, e, 0, 48, &rest)};
+    float *tiles[2] = {decode_whole(wan_text, pieces[0], part, &size[0]),
+                       decode_whole(wan_text, pieces[1], rest, &size[1])};
+    (void)state;
+    start(&f, wan_text);
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    params.tiling = true;
+    assert_ok(dit_vae_create(&params, &f.vae));
+    assert_true(dit_vae_is_tiled(f.vae));
+    extents whole = picture_of(dit_vae_get_facts(f.vae), e);
+    float *image = floats(size_of(whole));
+    assert_ok(dit_vae_decode(f.vae, latents, image));
+    for (int64_t line = 0; line < whole.channels * whole.frames * whole.height; line++) {
+        const float *row = image + line * whole.width;
+        assert_memory_equal(row, tiles[0] + line * size[0].width, 192 * sizeof *row);
+        assert_memory_equal(row + 256, tiles[1] + line * size[1].width + 64, 8 * sizeof *row);
+    }
+    for (int i = 0; i < 2; i++) {
+        free(pieces[i]);
+        free(tiles[i]);
+    }
+    free(latents);
+    free(image);
+    stop(&f);
 }
 
 static void latents_of_one_tile_are_decoded_whole(void **state)
@@ -300,6 +342,16 @@ static void tiles_bound_the_memory_and_nothing_is_allocated(void **state)
     expect_bounded(cog_text, (extents){4, 3, 14, 12}, (extents){4, 3, 56, 24});
 }
 
+/* Longer clips take no more memory: they are decoded chunk by chunk, or tile by tile in time. */
+static void time_bounds_the_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CLIP_TEXTS; i++) {
+        int64_t output, shorter = activations_of(clip_texts[i], (extents){4, 6, 5, 4}, false, &output);
+        assert_int_equal(activations_of(clip_texts[i], (extents){4, 12, 5, 4}, false, &output), shorter);
+    }
+}
+
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
 static void frames_of_a_picture_vae_are_pictures_of_their_own(void **state)
@@ -321,35 +373,69 @@ static void frames_of_a_picture_vae_are_pictures_of_their_own(void **state)
     free(image);
 }
 
-/* Causal: later latents change nothing in the frames of earlier chunks, of which the first of five takes three. */
-static void a_chunk_does_not_see_the_next(void **state)
+/* Latent frame 3 of 0 to 4 changes frames from `first` on, and none before. */
+static void expect_causal(const char *text, int64_t frames, int64_t first)
 {
     extents e = {4, 5, 4, 3}, size;
-    float *latents = draw(size_of(e)), *before = decode_whole(cog_text, latents, e, &size);
-    (void)state;
-    assert_int_equal(size.frames, 9);
-    for (int64_t c = 0; c < 4; c++) latents[(c * 5 + 3) * 12 + 7] += 1; /* frame 3 of 0 to 4 */
-    float *after = decode_whole(cog_text, latents, e, &size);
+    float *latents = draw(size_of(e)), *before = decode_whole(text, latents, e, &size);
+    assert_int_equal(size.frames, frames);
+    for (int64_t c = 0; c < 4; c++) latents[(c * 5 + 3) * 12 + 7] += 1;
+    float *after = decode_whole(text, latents, e, &size);
     int64_t frame = size.height * size.width;
-    for (int64_t c = 0; c < 3; c++)
-        for (int64_t t = 0; t < 9; t++) {
-            bool same =
-                memcmp(before + (c * 9 + t) * frame, after + (c * 9 + t) * frame, (size_t)frame * sizeof *before) == 0;
-            assert_int_equal(same, t < 5);
-        }
+    for (int64_t plane = 0; plane < 3 * frames; plane++) {
+        bool same = memcmp(before + plane * frame, after + plane * frame, (size_t)frame * sizeof *before) == 0;
+        assert_int_equal(same, plane % frames < first);
+    }
     free(latents);
     free(before);
     free(after);
 }
 
-/* The chunks of a clip do not remember the clip before. */
-static void decoding_twice_gives_the_same_bits(void **state)
+/* Causal: later latents change nothing in the frames of earlier chunks. */
+static void a_chunk_does_not_see_the_next(void **state)
+{
+    (void)state;
+    expect_causal(cog_text, 9, 5); /* the first of five takes three */
+    expect_causal(wan_text, 17, 9);
+}
+
+/* Nor in the latents of earlier chunks when a clip is encoded: what follows it may as well be missing. */
+static void a_longer_clip_begins_with_the_latents_of_a_shorter_one(void **state)
+{
+    enum { HEIGHT = 3, WIDTH = 2, CELLS = HEIGHT * WIDTH, PIXELS = 16 * CELLS };
+    float *clip = draw(3 * 13 * PIXELS), *mean[2], *logvar[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        int64_t latents = i ? 2 : 4, frames = 4 * latents - 3;
+        start(&f, wan_text);
+        dit_vae_params params = params_of(&f, latents, HEIGHT, WIDTH);
+        params.encoder = true;
+        assert_ok(dit_vae_create(&params, &f.vae));
+        if (i)
+            for (int64_t c = 1; c < 3; c++)
+                memmove(clip + c * frames * PIXELS, clip + c * 13 * PIXELS, (size_t)(frames * PIXELS) * sizeof *clip);
+        mean[i] = floats(4 * latents * CELLS), logvar[i] = floats(4 * latents * CELLS);
+        assert_ok(dit_vae_encode(f.vae, clip, mean[i], logvar[i]));
+        stop(&f);
+    }
+    for (int64_t c = 0; c < 4; c++) {
+        assert_memory_equal(mean[0] + c * 4 * CELLS, mean[1] + c * 2 * CELLS, 2 * CELLS * sizeof(float));
+        assert_memory_equal(logvar[0] + c * 4 * CELLS, logvar[1] + c * 2 * CELLS, 2 * CELLS * sizeof(float));
+    }
+    for (int i = 0; i < 2; i++) {
+        free(mean[i]);
+        free(logvar[i]);
+    }
+    free(clip);
+}
+
+static void expect_same_bits_twice(const char *text)
 {
     fixture f;
-    extents e = {4, 4, 4, 3};
+    extents e = {4, 6, 4, 3};
     float *latents = draw(size_of(e));
-    (void)state;
-    start(&f, cog_text);
+    start(&f, text);
     dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
     assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
     int64_t count = size_of(picture_of(dit_vae_get_facts(f.vae), e));
@@ -363,6 +449,13 @@ static void decoding_twice_gives_the_same_bits(void **state)
     stop(&f);
 }
 
+/* The chunks of a clip do not remember the clip before. */
+static void decoding_twice_gives_the_same_bits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CLIP_TEXTS; i++) expect_same_bits_twice(clip_texts[i]);
+}
+
 static void latent_frames_decode_to_the_librarys_number_of_frames(void **state)
 {
     dit_vae_facts facts = {.temporal = 4};
@@ -374,6 +467,27 @@ static void latent_frames_decode_to_the_librarys_number_of_frames(void **state)
     facts.temporal = 1;
     assert_int_equal(dit_vae_output_frames(&facts, 16), 16);
     assert_int_equal(dit_vae_output_frames(&facts, 3), 3);
+    facts.temporal = 4, facts.one_first = true;
+    assert_int_equal(dit_vae_output_frames(&facts, 2), 5);
+    assert_int_equal(dit_vae_output_frames(&facts, 21), 81);
+}
+
+/* The sampler's latents are unit normals; each channel gets its own mean and deviation, where the config has them. */
+static void latents_are_scaled_as_the_config_says(void **state)
+{
+    dit_vae_facts facts = {.latent_channels = 2, .scaling_factor = 0.5, .shift_factor = 1};
+    float latents[4] = {1, 2, 3, 4};
+    (void)state;
+    assert_ok(dit_vae_scale(&facts, 2, latents));
+    assert_near(latents[0], 3, 0);
+    assert_near(latents[3], 9, 0);
+    facts.statistics = 2;
+    facts.latents_mean[0] = -1, facts.latents_mean[1] = 10, facts.latents_std[0] = 2, facts.latents_std[1] = 0.5;
+    assert_ok(dit_vae_scale(&facts, 2, latents));
+    assert_near(latents[0], 5, 0);
+    assert_near(latents[3], 14.5, 0);
+    facts.statistics = 3;
+    assert_int_equal(dit_vae_scale(&facts, 2, latents), DIT_ERR_SHAPE);
 }
 
 /* Flops of one decode on `kernels`. */
@@ -400,11 +514,11 @@ static void counting_without_computing_counts_the_same(void **state)
     const dit_kernels *cpu;
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &cpu), DIT_OK);
-    for (int i = 0; i < 4; i++) {
-        const char *text = i % 2 ? cog_text : kl_text;
+    for (int i = 0; i < 2 * (CLIP_TEXTS + 1); i++) {
+        const char *text = i / 2 < CLIP_TEXTS ? clip_texts[i / 2] : kl_text;
         extents e = {4, 3, 13, 12};
-        dit_flops computed = flops_of(text, e, cpu, false, i / 2), counted;
-        counted = flops_of(text, e, dit_kernels_counting(), true, i / 2);
+        dit_flops computed = flops_of(text, e, cpu, false, i % 2), counted;
+        counted = flops_of(text, e, dit_kernels_counting(), true, i % 2);
         assert_true(computed.convolution > 0 && computed.linear > 0);
         assert_memory_equal(&computed, &counted, sizeof computed);
     }
@@ -434,6 +548,18 @@ static void what_would_change_the_numbers_is_refused(void **state)
     }
     assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8192]}", 1, 4, 4, false),
                      DIT_ERR_UNSUPPORTED); /* attention as wide */
+    expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"dropout\": 0, \"is_residual\": false");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"is_residual\": true"); /* Wan 2.2 */
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"attn_scales\": [1.0]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"base_dim\": 1024");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"temperal_downsample\": [true]");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"temperal_downsample\": [1, 0, 1]");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"dim_mult\": [1, 0.5, 2, 2]");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLWan", "\"dim_mult\": []");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"latents_mean\": [0, 1]");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"latents_std\": [\"1\"]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLHunyuanVideo", "\"act_fn\": \"silu\""); /* two stages */
+    assert_int_equal(try_create(hunyuan_text, 1, 4, 4, true), DIT_OK);
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 4");
@@ -561,12 +687,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_of_pictures_are_the_librarys),
         cmocka_unit_test(tiles_of_clips_are_the_librarys),
+        cmocka_unit_test(tiles_of_wan_begin_without_a_memory),
         cmocka_unit_test(latents_of_one_tile_are_decoded_whole),
         cmocka_unit_test(tiles_bound_the_memory_and_nothing_is_allocated),
+        cmocka_unit_test(time_bounds_the_memory),
         cmocka_unit_test(frames_of_a_picture_vae_are_pictures_of_their_own),
         cmocka_unit_test(a_chunk_does_not_see_the_next),
+        cmocka_unit_test(a_longer_clip_begins_with_the_latents_of_a_shorter_one),
         cmocka_unit_test(decoding_twice_gives_the_same_bits),
         cmocka_unit_test(latent_frames_decode_to_the_librarys_number_of_frames),
+        cmocka_unit_test(latents_are_scaled_as_the_config_says),
         cmocka_unit_test(counting_without_computing_counts_the_same),
         cmocka_unit_test(what_would_change_the_numbers_is_refused),
         cmocka_unit_test(an_encoder_must_be_asked_for),

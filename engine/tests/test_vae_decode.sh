@@ -12,6 +12,10 @@ kl='"_class_name": "AutoencoderKL", "block_out_channels": [8, 16], "norm_num_gro
 cog='"_class_name": "AutoencoderKLCogVideoX", "block_out_channels": [8, 16], "norm_num_groups": 4,
      "temporal_compression_ratio": 2, "sample_height": 64, "sample_width": 64'
 
+wan='"_class_name": "AutoencoderKLWan", "base_dim": 8, "dim_mult": [1, 2], "num_res_blocks": 1, "temperal_downsample": [true]'
+hunyuan='"_class_name": "AutoencoderKLHunyuanVideo", "block_out_channels": [8, 8, 16], "norm_num_groups": 4,
+     "layers_per_block": 1, "spatial_compression_ratio": 4'
+
 # decode NAME CONFIG TIMES RUN TILING THREADS: exit status of the engine; record in $work/NAME/record.json
 decode() {
     mkdir -p "$work/$1"
@@ -52,6 +56,25 @@ report $? "tiles change the pictures"
 
 decode clip "$cog" 1 '"height_px": 16, "width_px": 24, "num_frames": 9' false 1
 report $? "a clip of nine frames is decoded"
+
+decode wan "$wan" 1 '"height_px": 16, "width_px": 24, "num_frames": 6' false 1
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_RESOLUTION: .*6 frames' "$work/wan.log" && grep -q 'one frame more than a multiple of 2' "$work/wan.log"
+report $? "Wan has no latents for an even number of frames"
+for vae in wan hunyuan; do
+    if [ "$vae" = wan ]; then config=$wan; else config=$hunyuan; fi
+    decode "$vae-1" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 1 &&
+        decode "$vae-2" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 2 &&
+        [ -n "$(member "$vae-1" image_digest)" ] && [ "$(member "$vae-1" image_digest)" = "$(member "$vae-2" image_digest)" ] &&
+        [ "$(member "$vae-1" loop_allocations)" = 0 ]
+    report $? "a clip of 25 frames is decoded by $vae, of the same bits with two threads, and allocates nothing"
+    decode "$vae-tiled" "$config" 1 '"height_px": 16, "width_px": 320, "num_frames": 5' true 1
+    far=$(member "$vae-tiled" untiled_rel_l2)
+    [ "$(member "$vae-tiled" tiled)" = true ] && awk -v far="${far:-0}" 'BEGIN { exit !(far > 0 && far < 1) }'
+    report $? "$vae decodes in tiles"
+done
+decode channels "$wan, \"z_dim\": 4" 1 '"height_px": 16, "width_px": 24, "num_frames": 5' false 1
+[ $? -ne 0 ] && grep -q 'E_SHAPE: latents_mean and latents_std have 16 values for 4 channels' "$work/channels.log"
+report $? "statistics of another number of channels are refused"
 
 decode frames "$cog" 1 '"height_px": 16, "width_px": 24, "num_frames": 6' false 1
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_RESOLUTION: .*6 frames' "$work/frames.log"

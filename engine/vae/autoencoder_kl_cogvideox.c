@@ -121,7 +121,7 @@ static dit_status cog_load(dit_vae *vae)
     DIT_TRY(read_config(&vae->params.config, &m->c));
     const cog_config *c = &m->c;
     vae_loader l = {.rt = rt, .weights = vae->params.weights, .groups = c->groups, .depth = 3};
-    l.condition = c->latent_channels;
+    l.condition = c->latent_channels, l.inside = ".conv";
     if (c->post_quant)
         DIT_TRY(dit_weights_linear_named(rt, l.weights, c->latent_channels, c->latent_channels, &m->post_quant,
                                          "post_quant_conv"));
@@ -181,7 +181,7 @@ static dit_status cog_allocate(dit_vae *vae)
 static vae_tensor upsample(const vae_walk *walk, cog_stage *stage, vae_tensor x)
 {
     vae_tensor y = vae_conv_forward(walk, &stage->upsample, VAE_CONV_UP, x, vae_other_slot(x.slot, -1));
-    return stage->doubles_time ? vae_double_frames(walk, y, vae_other_slot(y.slot, -1)) : y;
+    return stage->doubles_time ? vae_double_frames(walk, y, y.frames % 2, vae_other_slot(y.slot, -1)) : y;
 }
 
 static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, vae_tensor z, bool keep,

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { PREFIX = 160, NAME = 192 };
-static const float NORM_EPS = 1e-6f; /* of every group norm of these VAEs; norm_eps is for other layers */
+static const float NORM_EPS = 1e-6f;   /* of every group norm of these VAEs; norm_eps is for other layers */
+static const float RMS_FLOOR = 1e-24f; /* PyTorch's normalize divides by at least 1e-12 */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -27,6 +28,9 @@ float *vae_tensor_data(vae_memory *m, const vae_tensor *x)
 dit_status vae_memory_allocate(vae_memory *m)
 {
     for (int i = 0; i < VAE_SLOTS; i++) DIT_TRY(dit_arena_activations(&m->rt->step, m->floats[i], &m->slot[i]));
+    DIT_TRY(dit_arena_activations(&m->rt->step, m->zero_floats, &m->zeros));
+    for (int64_t i = 0; i < dit_runtime_values(m->rt, m->zero_floats); i++) m->zeros[i] = 0;
+    if (m->zero_floats) DIT_TRY(dit_runtime_upload(m->rt, m->zeros, m->zero_floats));
     int64_t doubles = (m->workspace_bytes + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);
     return dit_arena_array(&m->rt->step, doubles, DIT_DTYPE_FP64, &m->workspace);
 }
@@ -87,17 +91,28 @@ dit_status vae_load_conv(const vae_loader *l, int64_t in, int64_t out, const int
     vsnprintf(prefix, sizeof prefix, format, args);
     va_end(args);
     *conv = (vae_conv){.in = in, .out = out, .kernel = {kernel[0], kernel[1], kernel[2]}};
+    conv->front = kernel[0] - 1, conv->step = 1;
+    conv->zeros = l->zeros, conv->replicate = l->replicate;
     return load_conv(l, prefix, conv);
 }
 
 dit_status vae_load_causal_conv(const vae_loader *l, int64_t in, int64_t out, vae_conv *conv, const char *prefix)
 {
     int64_t kernel[3] = {l->depth, 3, 3};
-    return vae_load_conv(l, in, out, kernel, conv, "%s%s", prefix, l->depth > 1 ? ".conv" : "");
+    return vae_load_conv(l, in, out, kernel, conv, "%s%s", prefix, l->inside ? l->inside : "");
+}
+
+static dit_status load_rms_norm(const vae_loader *l, int64_t channels, vae_norm *norm, const char *prefix)
+{
+    char name[NAME];
+    *norm = (vae_norm){.channels = channels};
+    snprintf(name, sizeof name, "%s.gamma", prefix);
+    return dit_weights_load(l->rt, l->weights, name, 2, (int64_t[2]){channels, 1}, DIT_INIT_NORM, &norm->weight);
 }
 
 dit_status vae_load_norm(const vae_loader *l, int64_t channels, vae_norm *norm, const char *prefix)
 {
+    if (!l->groups) return load_rms_norm(l, channels, norm, prefix);
     char name[NAME], scale[NAME], shift[NAME];
     const char *inner = l->condition ? ".norm_layer" : "";
     *norm = (vae_norm){.channels = channels, .groups = l->groups, .conditioned = l->condition > 0};
@@ -132,7 +147,8 @@ dit_status vae_load_resnet(const vae_loader *l, int64_t in, int64_t out, vae_res
     DIT_TRY(vae_load_causal_conv(l, out, out, &resnet->conv2, name));
     resnet->has_shortcut = in != out;
     if (!resnet->has_shortcut) return DIT_OK;
-    return dit_weights_linear_named(l->rt, l->weights, out, in, &resnet->shortcut, "%s.conv_shortcut", prefix);
+    return dit_weights_linear_named(l->rt, l->weights, out, in, &resnet->shortcut, "%s.conv_shortcut%s", prefix,
+                                    l->shortcut_at ? l->shortcut_at : "");
 }
 
 /* Loads attention. Files from before diffusers 0.12 call the projections query, key, value and proj_attn. */
@@ -194,31 +210,62 @@ static void copy_lines(const vae_walk *walk, const float *from, int64_t lines, i
                                                 .dst_stride = {0, 0, channels}});
 }
 
+static void zero_lines(const vae_walk *walk, int64_t lines, int64_t channels, float *to)
+{
+    ops_copy(walk->memory->rt, &(dit_copy_args){.n0 = 1,
+                                                .n1 = 1,
+                                                .n2 = lines,
+                                                .inner = channels,
+                                                .src = walk->memory->zeros,
+                                                .dst = to,
+                                                .dst_stride = {0, 0, channels}});
+}
+
+/* Notes how large a convolution's cache gets, and the zeros that may fill it. */
+static void plan_cache(vae_memory *m, vae_conv *conv, const vae_tensor *x)
+{
+    int64_t row = x->width * x->channels, edges = x->band && conv->kernel[1] > 1 ? 2 * row : 0;
+    int64_t floats = conv->front * (x->height * row + edges);
+    if (floats > conv->cache_floats) conv->cache_floats = floats;
+    if (conv->zeros && x->channels > m->zero_floats) m->zero_floats = x->channels;
+}
+
+/* Puts the last frames of x at the end of the cache, after frames that it held, or zeros, where x has too few. */
+static void shift_cache(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const float *from)
+{
+    int64_t kept = conv->front, fresh = x->frames < kept ? x->frames : kept, old = kept - fresh;
+    int64_t lines = x->height * x->width, frame = lines * x->channels;
+    assert(old == 0 || (conv->zeros && old <= fresh)); /* what is copied within the cache does not overlap */
+    if (old && conv->cached) copy_lines(walk, conv->cache + fresh * frame, old * lines, x->channels, conv->cache);
+    if (old && !conv->cached) zero_lines(walk, old * lines, x->channels, conv->cache);
+    copy_lines(walk, from + (x->frames - fresh) * frame, fresh * lines, x->channels, conv->cache + old * frame);
+}
+
 /* Keeps the last frames of this chunk for the next one; for a band also the rows next to them, which are in `args`. */
 static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const dit_conv_args *args)
 {
-    int64_t kept = conv->kernel[0] - 1, row = x->width * x->channels, frame = x->height * row;
+    int64_t kept = conv->front, row = x->width * x->channels, frame = x->height * row;
     if (walk->memory->planning) {
-        int64_t floats = kept * (frame + (x->band ? 2 * row : 0));
-        if (floats > conv->cache_floats) conv->cache_floats = floats;
+        plan_cache(walk->memory, conv, x);
         return;
     }
-    assert(x->frames >= kept);
     float *edges = conv->cache + kept * frame;
-    copy_lines(walk, args->x + (x->frames - kept) * frame, kept * x->height * x->width, x->channels, conv->cache);
+    shift_cache(walk, conv, x, args->x);
     if (args->above) copy_lines(walk, args->above + x->frames * row, kept * x->width, x->channels, edges);
     if (args->below) copy_lines(walk, args->below + x->frames * row, kept * x->width, x->channels, edges + kept * row);
     conv->cached = true;
 }
 
-/* Fills the first rows of one edge [front + frames, row], which belong to the frames before: rows that were kept, or
- * the first frame's row, repeated. */
+/* Fills the first rows of one edge [front + frames, row], which belong to the frames before: rows that were kept, zeros,
+ * or the first frame's row, repeated. */
 static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, const float *kept,
                             float *edge)
 {
-    int64_t front = conv->kernel[0] - 1, row = x->width * x->channels;
+    int64_t front = conv->front, row = x->width * x->channels;
     if (conv->cached)
         copy_lines(walk, kept, front * x->width, x->channels, edge);
+    else if (conv->zeros)
+        zero_lines(walk, front * x->width, x->channels, edge);
     else
         for (int64_t i = 0; i < front; i++) copy_lines(walk, edge + front * row, x->width, x->channels, edge + i * row);
 }
@@ -227,10 +274,11 @@ static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const va
 static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, dit_conv_args *args)
 {
     vae_bands *b = walk->bands;
-    int64_t front = conv->kernel[0] - 1, row = x->width * x->channels;
+    int64_t front = conv->front, row = x->width * x->channels;
     bool above, below;
     if (walk->memory->planning) {
         if ((front + x->frames) * row > b->edge_floats) b->edge_floats = (front + x->frames) * row;
+        if (conv->zeros && x->channels > walk->memory->zero_floats) walk->memory->zero_floats = x->channels;
         return;
     }
     vae_bands_exchange(b, args->x, x->frames, x->height, row, front, &above, &below);
@@ -250,17 +298,23 @@ static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind,
     bool causal = conv->kernel[0] > 1;
     dit_conv_args args = {.weights = &conv->weights, .frames = x.frames, .height = x.height, .width = x.width};
     args.channels = x.channels, args.x = from, args.y = to, args.residual = add ? to : NULL;
-    args.up = kind == VAE_CONV_UP ? 2 : 1;
-    args.stride[0] = 1, args.stride[1] = args.stride[2] = kind == VAE_CONV_DOWN ? 2 : 1;
+    args.up = kind == VAE_CONV_UP ? 2 : 1, args.replicate = conv->replicate;
+    args.stride[0] = conv->step, args.stride[1] = args.stride[2] = kind >= VAE_CONV_DOWN ? 2 : 1;
     memcpy(args.kernel, conv->kernel, sizeof args.kernel);
-    args.padding[0] = conv->kernel[0] - 1;
+    args.padding[0] = conv->front;
     args.padding[1] = args.padding[2] = kind == VAE_CONV_DOWN ? 0 : conv->kernel[1] / 2;
     args.out[0] = y.frames, args.out[1] = y.height, args.out[2] = y.width;
-    args.front = conv->cached ? conv->cache : from;
+    args.front = conv->cached ? conv->cache : conv->zeros ? NULL : from;
     args.front_frame = conv->cached ? x.height * x.width * x.channels : 0;
     if (x.band && conv->kernel[1] > 1) exchange_edges(walk, conv, &x, &args);
     if (!m->planning) ops_conv(m->rt, &args);
     if (causal && walk->keep) keep_frames(walk, conv, &x, &args);
+}
+
+void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x)
+{
+    dit_conv_args args = {.x = vae_tensor_data(walk->memory, &x)};
+    if (walk->keep) keep_frames(walk, conv, &x, &args);
 }
 
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to)
@@ -268,8 +322,9 @@ vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind 
     vae_tensor y = x;
     y.slot = to;
     y.channels = conv->out;
+    y.frames = (x.frames + conv->front - conv->kernel[0]) / conv->step + 1;
     if (kind == VAE_CONV_UP) y.height *= 2, y.width *= 2;
-    if (kind == VAE_CONV_DOWN) y.height /= 2, y.width /= 2;
+    if (kind >= VAE_CONV_DOWN) y.height /= 2, y.width /= 2;
     apply_conv(walk, conv, kind, x, y, false);
     return y;
 }
@@ -281,8 +336,26 @@ static vae_tensor make_field(const vae_walk *walk, const vae_norm *norm)
     return vae_linear_forward(walk, &norm->field, walk->latent, VAE_SLOT_FIELD);
 }
 
+/* x / max(|x|, 1e-12) * sqrt(channels) * weight, then the activation. */
+static vae_tensor apply_rms_norm(const vae_walk *walk, const vae_norm *norm, dit_activation activation, vae_tensor x,
+                                 int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    y.slot = to;
+    int64_t rows = vae_tensor_positions(&x), C = x.channels;
+    dit_norm_args args = {.kind = DIT_NORM_RMS, .rows = rows, .C = C, .ldx = C, .ldy = C, .weight = norm->weight};
+    args.eps = RMS_FLOOR / (float)C;
+    args.x = vae_tensor_data(m, &x), args.y = vae_tensor_data(m, &y);
+    if (m->planning) return y;
+    ops_norm(m->rt, &args);
+    if (activation != DIT_ACT_NONE) ops_activate(m->rt, &(dit_activate_args){rows * C, args.y, args.y, activation});
+    return y;
+}
+
 vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_activation activation, vae_tensor x, int to)
 {
+    if (!norm->groups) return apply_rms_norm(walk, norm, activation, x, to);
     vae_memory *m = walk->memory;
     vae_tensor y = x;
     y.slot = to;
@@ -330,17 +403,17 @@ vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x)
     return y;
 }
 
-vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to)
+vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int64_t single, int to)
 {
     vae_memory *m = walk->memory;
     vae_tensor y = x;
-    int64_t single = x.frames % 2, frame = x.height * x.width * x.channels;
+    int64_t frame = x.height * x.width * x.channels;
     y.slot = to;
     y.frames = single + (x.frames - single) * 2;
     float *into = vae_tensor_data(m, &y);
     const float *from = vae_tensor_data(m, &x);
     for (int64_t t = 0; t < y.frames && !m->planning; t++) {
-        int64_t source = t < single ? 0 : single + (t - single) / 2;
+        int64_t source = t < single ? t : single + (t - single) / 2;
         ops_copy(m->rt, &(dit_copy_args){.n0 = 1,
                                          .n1 = 1,
                                          .n2 = x.height * x.width,
@@ -350,6 +423,27 @@ vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to)
                                          .dst = into + t * frame,
                                          .dst_stride = {0, 0, x.channels}});
     }
+    return y;
+}
+
+vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    y.slot = to;
+    y.frames *= 2, y.channels /= 2;
+    int64_t pixels = x.height * x.width, C = y.channels;
+    float *into = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    for (int64_t half = 0; half < 2 && !m->planning; half++)
+        ops_copy(m->rt, &(dit_copy_args){.n0 = 1,
+                                         .n1 = x.frames,
+                                         .n2 = pixels,
+                                         .inner = C,
+                                         .src = from + half * C,
+                                         .src_stride = {0, pixels * 2 * C, 2 * C},
+                                         .dst = into + half * pixels * C,
+                                         .dst_stride = {0, 2 * pixels * C, C}});
     return y;
 }
 
@@ -371,7 +465,7 @@ vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tens
     return x;
 }
 
-/* Attends over all positions of a frame, with one head as wide as the channels. */
+/* Attends over all positions of a frame, or of it and the frames before, with one head as wide as the channels. */
 vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *attention, vae_tensor x)
 {
     vae_memory *m = walk->memory;
@@ -381,6 +475,8 @@ vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *atte
     int64_t C = x.channels, S = x.height * x.width;
     dit_attention_args args = {.B = x.frames, .H = 1, .Sq = S, .Sk = S, .D = C, .scale = 1 / sqrtf((float)C)};
     args.q = vae_tensor_data(m, &qkv), args.out = vae_tensor_data(m, &normed);
+    if (walk->frame_of) args.B = 1, args.Sq = args.Sk = S = S * x.frames;
+    args.q_position = args.k_position = walk->frame_of;
     args.ldq = args.ldk = args.ldv = 3 * C, args.ldo = C;
     args.batch_q = args.batch_k = args.batch_v = S * 3 * C, args.batch_o = S * C;
     if (!m->planning) {

@@ -15,8 +15,9 @@ enum { VAE_SLOT_LATENT = 3, VAE_SLOT_FIELD = 4, VAE_SLOTS = 5 }; /* 0 to 2: acti
 typedef struct {
     dit_runtime *rt;
     bool planning;
-    int64_t floats[VAE_SLOTS], workspace_bytes;
+    int64_t floats[VAE_SLOTS], workspace_bytes, zero_floats;
     float *slot[VAE_SLOTS];
+    float *zeros;    /* a pixel of zeros [zero_floats] */
     void *workspace; /* of group norm */
 } vae_memory;
 
@@ -33,19 +34,23 @@ float *vae_tensor_data(vae_memory *m, const vae_tensor *x);
 dit_status vae_memory_allocate(vae_memory *m);
 
 /* A convolution with kernel [time, height, width]. If it is more than one frame deep it is causal: before the first
- * chunk the first frame repeats; before later chunks lie the last frames of the chunk before. */
+ * chunk the first frame repeats, or lie zeros; before later chunks lie the last frames of the chunk before. */
 typedef struct {
     dit_linear weights;
     int64_t in, out, kernel[3];
-    float *cache; /* the last kernel[0] - 1 frames of the chunk before; for a band then the rows above and below them */
+    int64_t front;  /* frames before the first that it sees: kernel[0] - 1, or fewer where it shortens time */
+    int64_t step;   /* stride in time */
+    bool zeros;     /* before the first chunk lie zeros */
+    bool replicate; /* the image's edges repeat */
+    float *cache;   /* the last `front` frames of the chunk before; for a band then the rows above and below them */
     int64_t cache_floats;
     bool cached; /* the cache holds something */
 } vae_conv;
 
 typedef struct {
-    const float *weight, *bias; /* [channels] */
-    int64_t channels, groups;
-    dit_linear field; /* gives scale and shift [2 channels] of a latent position */
+    const float *weight, *bias; /* [channels]; bias NULL: none */
+    int64_t channels, groups;   /* groups 0: RMS norm over the channels of a position */
+    dit_linear field;           /* gives scale and shift [2 channels] of a latent position */
     bool conditioned;
 } vae_norm;
 
@@ -64,17 +69,20 @@ typedef struct {
 /* How a walk goes: the latents that condition norms, and which chunk of the frames this is. */
 typedef struct {
     vae_memory *memory;
-    vae_bands *bands;  /* through which bands exchange rows */
-    vae_tensor latent; /* in VAE_SLOT_LATENT */
-    bool keep;         /* another chunk follows: causal convolutions keep their last frames */
+    vae_bands *bands;        /* through which bands exchange rows */
+    vae_tensor latent;       /* in VAE_SLOT_LATENT */
+    bool keep;               /* another chunk follows: causal convolutions keep their last frames */
+    const int32_t *frame_of; /* NULL: attention stays within frames; else [positions]: it sees earlier frames, too */
 } vae_walk;
 
 typedef struct {
     dit_runtime *rt;
     const dit_weights *weights;
-    int64_t groups;    /* of every norm                                                       */
-    int64_t depth;     /* frames that a causal convolution sees; 1: a 2-D VAE                 */
-    int64_t condition; /* latent channels that condition the norms; 0: none                   */
+    int64_t groups;                   /* of every norm; 0: RMS norms                                         */
+    int64_t depth;                    /* frames that a causal convolution sees; 1: a 2-D VAE                 */
+    int64_t condition;                /* latent channels that condition the norms; 0: none                   */
+    bool zeros, replicate;            /* of every causal convolution, as vae_conv has them                */
+    const char *inside, *shortcut_at; /* what follows a name: of causal convolutions, of shortcuts; NULL: nothing */
 } vae_loader;
 
 /* Loads `prefix`.weight [out, in, (t,) y, x] and .bias; the prefix is printf-formatted. A kernel of {1, 3, 3} is
@@ -92,7 +100,8 @@ int vae_other_slot(int a, int b);
 
 /* Applies a linear layer to x, into slot `to`. */
 vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, vae_tensor x, int to);
-typedef enum { VAE_CONV_PLAIN, VAE_CONV_UP, VAE_CONV_DOWN } vae_conv_kind;
+/* DOWN pads only after the last row and column, HALVE on both sides. */
+typedef enum { VAE_CONV_PLAIN, VAE_CONV_UP, VAE_CONV_DOWN, VAE_CONV_HALVE } vae_conv_kind;
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to);
 /* Returns this rank's rows of x, which every rank holds whole; x itself where a decode is not shared. */
 vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x);
@@ -102,9 +111,13 @@ vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_acti
 vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tensor x);
 vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *attention, vae_tensor x);
 
-/* Doubles each frame, except the first of an odd number. */
-vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to);
+/* Doubles each frame, except the first `single` ones. */
+vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int64_t single, int to);
+/* Makes two frames of each: of the first half of the channels, then of the second. */
+vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to);
 
+/* Keeps the last frames of x for the next chunk, of a convolution that is left out in this one. */
+void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x);
 /* Allocate what causal convolutions keep, after the dry walk; and forget it, before the first chunk. */
 dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv);
 void vae_conv_forget(vae_conv *conv);

@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_pixel_shuffle;
+extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox,
+    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
     &dit_vae_autoencoder_kl,
     &dit_vae_autoencoder_kl_cogvideox,
+    &dit_vae_autoencoder_kl_hunyuan_video,
+    &dit_vae_autoencoder_kl_wan,
     &dit_vae_pixel_shuffle,
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
@@ -41,7 +44,21 @@ dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out)
 /* Returns the frames of a decode. Of an odd number of latent frames the first one decodes to a single frame. */
 int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
 {
-    return latent_frames % 2 ? (latent_frames - 1) * facts->temporal + 1 : latent_frames * facts->temporal;
+    bool one_first = facts->one_first || latent_frames % 2;
+    return one_first ? (latent_frames - 1) * facts->temporal + 1 : latent_frames * facts->temporal;
+}
+
+dit_status dit_vae_scale(const dit_vae_facts *f, int64_t cells, float *latents)
+{
+    if (f->statistics && f->statistics != f->latent_channels)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "latents_mean and latents_std have %d values for %lld channels",
+                                       f->statistics, (long long)f->latent_channels),
+                              "a config that leaves them out has those of 16 channels");
+    for (int64_t c = 0; c < f->latent_channels; c++)
+        for (int64_t i = c * cells; i < (c + 1) * cells; i++)
+            latents[i] = (float)(f->statistics ? latents[i] * f->latents_std[c] + f->latents_mean[c]
+                                               : latents[i] / f->scaling_factor + f->shift_factor);
+    return DIT_OK;
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
@@ -215,6 +232,38 @@ dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_ch
     return DIT_OK;
 }
 
+/* Blends two values: the weight of b grows from 0 to 1 over the seam. diffusers' blend_t, blend_v and blend_h. */
+static float blend(float a, float b, int64_t at, int64_t extent)
+{
+    float weight = (float)((double)at / (double)extent);
+    return a * (float)(1 - (double)at / (double)extent) + b * weight;
+}
+
+/* Puts channels of a frame of the tensor into planes; `at` below `extent`: blended with what they hold. */
+static void put_frame(const float *from, const vae_tensor *x, int64_t channels, vae_planes to, int64_t at,
+                      int64_t extent)
+{
+    for (int64_t line = 0; line < x->height; line++)
+        for (int64_t column = 0; column < x->width; column++, from += x->channels)
+            for (int64_t c = 0; c < channels; c++) {
+                float *pixel = to.data + c * to.channel + line * to.row + column;
+                *pixel = at < extent ? blend(*pixel, from[c], at, extent) : from[c];
+            }
+}
+
+dit_status vae_blend_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
+                            vae_seam seam, vae_planes planes, int64_t first_frame)
+{
+    const float *from = vae_tensor_data(memory, &tensor);
+    int64_t frame = tensor.height * tensor.width * tensor.channels;
+    if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(memory->rt, from, vae_tensor_positions(&tensor) * tensor.channels));
+    planes.data += first_frame * planes.frame;
+    for (int64_t t = seam.skip; t < tensor.frames; t++, planes.data += planes.frame)
+        put_frame(from + t * frame + first_channel, &tensor, channels, planes, t - seam.skip, seam.extent);
+    return DIT_OK;
+}
+
 vae_planes vae_band_of(const dit_vae *vae, vae_planes image)
 {
     if (vae->bands.comm && image.data) image.data += vae->bands.first * vae->facts.spatial * image.row;
@@ -272,14 +321,6 @@ typedef struct {
     float *data;
     int64_t planes, height, width;
 } tile_view;
-
-/* Blends one line or column of b with a: the weight of b grows from 0 to 1 over the seam. diffusers' blend_v and
- * blend_h. */
-static float blend(float a, float b, int64_t at, int64_t extent)
-{
-    float weight = (float)((double)at / (double)extent);
-    return a * (float)(1 - (double)at / (double)extent) + b * weight;
-}
 
 static int64_t smallest(int64_t a, int64_t b, int64_t c)
 {
@@ -392,10 +433,18 @@ static vae_source dense_source(const float *data, int64_t frames, int64_t height
     return (vae_source){data, frames * height * width, height * width, width};
 }
 
-dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
+/* NaN stays. */
+static void clamp(const dit_vae *vae, int64_t frames, float *image)
+{
+    int64_t pixels = vae->params.height * vae->params.width * vae->facts.spatial * vae->facts.spatial;
+    int64_t values = dit_runtime_values(vae->params.rt, vae->facts.image_channels * frames * pixels);
+    for (int64_t i = 0; i < values; i++) image[i] = image[i] < -1 ? -1 : image[i] > 1 ? 1 : image[i];
+}
+
+static dit_status decode_any(dit_vae *vae, int64_t frames, const float *latents, float *image)
 {
     const dit_vae_params *p = &vae->params;
-    int64_t frames = dit_vae_output_frames(&vae->facts, p->frames), spatial = vae->facts.spatial;
+    int64_t spatial = vae->facts.spatial;
     vae->parts_done = 0;
     if (vae->tiled) return decode_tiled(vae, latents, image);
     DIT_TRY(vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
@@ -404,13 +453,21 @@ dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
     return vae_bands_gather(&vae->bands, image, vae->facts.image_channels * frames, p->width * spatial, spatial);
 }
 
+dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
+{
+    int64_t frames = dit_vae_output_frames(&vae->facts, vae->params.frames);
+    DIT_TRY(decode_any(vae, frames, latents, image));
+    if (vae->klass->clamps) clamp(vae, frames, image);
+    return DIT_OK;
+}
+
 dit_status dit_vae_encode(dit_vae *vae, const float *image, float *mean, float *logvar)
 {
     const dit_vae_params *p = &vae->params;
-    int64_t spatial = vae->facts.spatial;
+    int64_t spatial = vae->facts.spatial, frames = dit_vae_output_frames(&vae->facts, p->frames);
     if (!p->encoder) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "this VAE was created without its encoder");
     vae_extents size = {p->frames, p->height, p->width};
-    return vae->klass->encode(vae, dense_source(image, p->frames, p->height * spatial, p->width * spatial), size,
+    return vae->klass->encode(vae, dense_source(image, frames, p->height * spatial, p->width * spatial), size,
                               dense_planes(mean, p->frames, p->height, p->width),
                               dense_planes(logvar, p->frames, p->height, p->width));
 }

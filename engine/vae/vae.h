@@ -25,12 +25,17 @@ struct dit_vae_tap {
     dit_status (*take)(dit_vae_tap *tap, const char *name, const float *x, const int64_t shape[4]);
 };
 
+enum { DIT_VAE_STATISTICS = 128 };
+
 /* What a config gives. */
 typedef struct {
     int64_t latent_channels, image_channels;
     bool weightless;           /* a file of weights has nothing for it */
     int64_t spatial, temporal; /* compression */
+    bool one_first;            /* the first latent frame is one frame; else only that of an odd number of them */
     double scaling_factor, shift_factor;
+    int statistics; /* 0: one factor for all channels; else each has its own mean and deviation, and so many are given */
+    double latents_mean[DIT_VAE_STATISTICS], latents_std[DIT_VAE_STATISTICS];
     int64_t tile_height_px, tile_width_px; /* of the config, or diffusers' defaults */
     double tile_overlap_height, tile_overlap_width;
 } dit_vae_facts;
@@ -57,6 +62,10 @@ typedef struct dit_vae dit_vae;
 dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out);
 /* Returns how many frames `latent_frames` latent frames decode to. */
 int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames);
+/* Brings a sampler's latents, planes [latent channels, cells], in place to the range that the decoder was trained with: x /
+ * scaling_factor + shift_factor, or x std + mean of the channel. Errors: DIT_ERR_SHAPE when the config gives means and
+ * deviations of another number of channels. */
+dit_status dit_vae_scale(const dit_vae_facts *facts, int64_t cells, float *latents);
 
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
  * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_rows_check where a
@@ -67,13 +76,13 @@ const dit_vae_facts *dit_vae_get_facts(const dit_vae *vae);
 /* True if a decode of the created extents is cut into tiles. */
 bool dit_vae_is_tiled(const dit_vae *vae);
 
-/* Decodes latents [C, frames, height, width], already divided by scaling_factor and shifted, to image [3, output
+/* Decodes latents [C, frames, height, width], already scaled (dit_vae_scale), to image [3, output
  * frames, height * spatial, width * spatial] in about [-1, 1]. A shared decode gives every rank the image. Errors:
  * those of the tap; DIT_ERR_MPI. */
 dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image);
-/* Encodes image [3, frames, height * spatial, width * spatial] in [-1, 1] to mean and logvar (before clamping) [C,
- * frames, height, width] of the latents' distribution, frame by frame, never in tiles. Errors: DIT_ERR_UNSUPPORTED for
- * classes whose encoder is not implemented, or when create did not load it. */
+/* Encodes image [3, output frames, height * spatial, width * spatial] in [-1, 1] to mean and logvar (before clamping)
+ * [C, frames, height, width] of the latents' distribution, never in tiles. Errors: DIT_ERR_UNSUPPORTED for classes whose
+ * encoder is not implemented, or when create did not load it. */
 dit_status dit_vae_encode(dit_vae *vae, const float *image, float *mean, float *logvar);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     const char *class_name;
+    bool clamps; /* the image to [-1, 1] */
     /* Fills all facts. */
     dit_status (*read_facts)(const dit_config *config, dit_vae_facts *facts);
     /* Loads the weights; takes vae->state from rt->run. */
@@ -63,6 +64,13 @@ dit_status vae_read_stages(const dit_config *config, const char *down_type, cons
 dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
 dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
                          vae_planes planes, int64_t first_frame);
+/* How frames follow those that the planes hold: the first `skip` frames are left out, the next `extent` are blended. */
+typedef struct {
+    int64_t skip, extent;
+} vae_seam;
+/* As vae_to_planes, with a seam; `first_frame` is where the first frame goes that is not left out. */
+dit_status vae_blend_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
+                            vae_seam seam, vae_planes planes, int64_t first_frame);
 /* Returns the planes of this rank's rows of an image; those of the whole image where a decode is not shared. */
 vae_planes vae_band_of(const dit_vae *vae, vae_planes image);
 /* Passes an activation to the tap, if there is one and this is no dry walk. Bands are first collected. */
