@@ -1,7 +1,8 @@
 /* Lenient: reads JSON as Python's json module writes it, for configs that other programs made.
  *
  * Python writes -Infinity and null ("default"), which the standard and our strict reader refuse; here both mean
- * "absent". Everything else is read as strictly as our own files.
+ * "absent". It writes integers of any length, which here become doubles beyond 16 digits. Everything else is read as
+ * strictly as our own files.
  */
 #ifndef DIT_BASE_LENIENT_H
 #define DIT_BASE_LENIENT_H

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|clips|peers|xdit|census]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|browser|clips|peers|xdit|census|tokenizers]...     (core when no set is named)
 # clips is for MP4 and WebM out of `ditbench generate`; the next build takes them in.
 # peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
 # workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
 # xdit makes one with xDiT, which engine xdit needs, in $DITBENCH_XDIT (beside it).
 # census makes others beside it, one for each row of SOFTWARE in ci/census.py, whose operators that script counts.
+# tokenizers makes one with transformers and without PyTorch, which engine/tests/tokenizers/export.py needs.
 # Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
 # command. A missing optional package also has its command printed, and does not stop anything else.
 set -u
 
-# One row per need: package in Debian, then what its presence looks like where there is no dpkg (a program or a header).
-# `optional` behind it: the build goes on without.
+# One row per need: package in Debian, then what its presence looks like where there is no dpkg (a program, a header, or a
+# library that pkg-config knows). `optional` behind it: the build goes on without, and what it then cannot do.
 clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
 core='gcc program:gcc
 g++ program:g++
@@ -30,7 +31,10 @@ libjpeg-dev header:jpeglib.h
 zlib1g-dev header:zlib.h
 libcmocka-dev header:cmocka.h
 gnuplot-nox program:gnuplot
-libsimgrid-dev program:smpicc optional'
+libsimgrid-dev program:smpicc optional nothing is simulated
+libsentencepiece-dev library:sentencepiece optional prompts are not tokenized
+libutf8proc-dev library:libutf8proc optional prompts are not tokenized
+libpcre2-dev library:libpcre2-8 optional prompts are not tokenized'
 fuzz="clang program:clang
 libclang-rt-${clang_major:-14}-dev runtime:fuzzer"
 lint='cppcheck program:cppcheck
@@ -49,6 +53,7 @@ xdit='torch==2.6.0 diffusers==0.35.2 xfuser==0.7.0 yunchang==0.6.4 transformers=
 census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4
 torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4
 torch==2.15.0 diffusers==0.42.1 transformers==5.23.0 safetensors==0.8.0 huggingface_hub==2.4.0 numpy==2.4.6'
+tokenizers='transformers==4.51.3 tokenizers==0.21.1 sentencepiece==0.2.0 protobuf==5.29.4 huggingface_hub==0.30.2 safetensors==0.5.3 numpy==2.2.4'
 
 report=0 needs='' sets=0 wanted=''
 for argument in "$@"; do
@@ -62,9 +67,9 @@ for argument in "$@"; do
     gemm) needs+="$gemm"$'\n' ;;
     browser) needs+="$browser"$'\n' ;;
     clips) needs+="$clips"$'\n' ;;
-    peers | xdit | census) wanted+=" $argument" ;;
+    peers | xdit | census | tokenizers) wanted+=" $argument" ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, clips, peers, xdit, census)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, browser, clips, peers, xdit, census, tokenizers)" >&2
         exit 2
         ;;
     esac
@@ -72,11 +77,12 @@ done
 [ "$sets" -gt 0 ] || needs=$core
 
 # ---- other engines, each in a Python environment of its own ------------------------------------------------------------
-folder_of() { # peers, xdit, or a version of diffusers
+folder_of() { # peers, xdit, tokenizers, or a version of diffusers
     local folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
     case $1 in
     peers) echo "$folder" ;;
     xdit) echo "${DITBENCH_XDIT:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/xdit}" ;;
+    tokenizers) echo "${folder%/*}/tokenizers" ;;
     *) echo "${folder%/*}/census-$1" ;;
     esac
 }
@@ -94,14 +100,14 @@ install_pinned() { # folder, requirements
     local small=https://download.pytorch.org/whl/cpu
     python3 -m venv "$1" || return 1
     # shellcheck disable=SC2086  # requirements are words
-    "$1/bin/pip" install -q --retries 0 --timeout 10 --index-url $small "${2%% *}" 2>/dev/null
+    [ "${2%%==*}" != torch ] || "$1/bin/pip" install -q --retries 0 --timeout 10 --index-url $small "${2%% *}" 2>/dev/null
     # shellcheck disable=SC2086
     "$1/bin/pip" install -q $2
 }
 
 make_environment() { # folder, requirements
     have_pinned "$1" "$2" && return
-    echo "installing PyTorch and diffusers in $1" >&2
+    echo "installing ${2%% *} and what it needs in $1" >&2
     if ! install_pinned "$1" "$2" || ! have_pinned "$1" "$2"; then
         {
             echo "ci/deps.sh: could not install them; with Python 3.9 to 3.12, its venv and a way to PyPI, run:"
@@ -115,6 +121,7 @@ for set in $wanted; do
     case $set in
     peers) make_environment "$(folder_of peers)" "$peers" && continue ;;
     xdit) make_environment "$(folder_of xdit)" "$xdit" && continue ;;
+    tokenizers) make_environment "$(folder_of tokenizers)" "$tokenizers" && continue ;;
     esac
     while read -r pinned; do
         version=${pinned#*diffusers==}
@@ -133,6 +140,7 @@ compiles() { # source, flags...
 present() { # need
     case $1 in
     program:*) command -v "${1#program:}" >/dev/null 2>&1 ;;
+    library:*) pkg-config --exists "${1#library:}" 2>/dev/null ;;
     # cmocka.h wants these before it
     header:*) compiles "#include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +157,7 @@ missing() { # needed or optional: prints the packages that are absent
     local package need kind installed
     # shellcheck disable=SC2046  # package names are words
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $(printf '%s' "$needs" | cut -d' ' -f1) 2>/dev/null)
-    while read -r package need kind; do
+    while read -r package need kind _; do
         [ -n "$package" ] && [ "${kind:-needed}" = "$1" ] || continue
         case $'\n'$installed$'\n' in *$'\n'"$package installed"$'\n'*) continue ;; esac
         present "$need" || echo "$package"
@@ -243,4 +251,6 @@ fi
 if [ -n "$needed" ] && install $optional; then exit 0; fi
 # shellcheck disable=SC2086
 say_missing $optional
-echo "this is optional: without libsimgrid-dev nothing is simulated, and all else goes on" >&2
+while read -r package _ _ reason; do
+    case " $optional " in *" $package "*) echo "this is optional: without $package $reason, and all else goes on" >&2 ;; esac
+done <<<"$needs"

@@ -3,6 +3,7 @@
  *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--converged FILE] [--no-pictures]
  *   ditbench-engine --devices BACKEND
  *   ditbench-engine --isas
+ *   ditbench-engine --tokenize FOLDER [--prompts FILE]
  */
 #include "base/json.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "engine/timing/position.h"
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
+#include "engine/text/token_list.h"
 #include "kernels/kernels.h"
 #include "version.h"
 
@@ -53,7 +55,8 @@ static void print_help(void)
     printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE] [--converged FILE]\n"
            "                       [--no-pictures]\n"
            "       ditbench-engine --devices BACKEND\n"
-           "       ditbench-engine --isas\n\n"
+           "       ditbench-engine --isas\n"
+           "       ditbench-engine --tokenize FOLDER [--prompts FILE]\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
            "rank-N.json and latents.safetensors into DIR; on failure error.json and an exit code.\n\n"
            "  --case FILE        the case document\n"
@@ -66,6 +69,8 @@ static void print_help(void)
            "  --devices BACKEND  print the devices of this machine (cuda, host) as JSON, or why there are none\n"
            "  --isas             list the instruction sets that operators are compiled for, best first: here, or\n"
            "                     missing; DITBENCH_ISA=NAME forbids those before NAME\n"
+           "  --tokenize FOLDER  print the ids of prompts as JSON, by a tokenizer's folder, or by all of a pipeline\n"
+           "  --prompts FILE     one a line, or JSON: a list, or {prompts, length, class} (standard input)\n"
            "  --version, --help\n\nprograms:\n");
     dit_program_list();
     printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");
@@ -79,15 +84,28 @@ static void die_with_parent(void)
     if (getppid() != parent) _exit(DIT_EXIT_CASE);
 }
 
+/* Prints a document on a line, and deletes it. */
+static dit_status print_document(cJSON *document)
+{
+    char *text = cJSON_PrintUnformatted(document);
+    if (text) puts(text);
+    cJSON_Delete(document);
+    free(text);
+    return text ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a document");
+}
+
 static dit_status print_devices(const char *backend)
 {
     cJSON *list;
     DIT_TRY(dit_devices_list(backend, &list));
-    char *text = cJSON_PrintUnformatted(list);
-    if (text) puts(text);
-    cJSON_Delete(list);
-    free(text);
-    return text ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the list of devices");
+    return print_document(list);
+}
+
+static dit_status print_tokens(const char *folder, const char *prompts)
+{
+    cJSON *list;
+    DIT_TRY(dit_token_list_make(folder, prompts, &list));
+    return print_document(list);
 }
 
 static void print_isas(void)
@@ -107,9 +125,12 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
                                             {"no-pictures", no_argument, NULL, 'p'},
                                             {"devices", required_argument, NULL, 'd'},
                                             {"isas", no_argument, NULL, 'i'},
+                                            {"tokenize", required_argument, NULL, 't'},
+                                            {"prompts", required_argument, NULL, 'P'},
                                             {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
+    const char *tokenizer = NULL, *prompts = "/dev/stdin";
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -121,6 +142,8 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'C': args->converged = optarg; break;
         case 'p': args->no_pictures = true; break;
         case 'd': *done = true; return print_devices(optarg);
+        case 't': tokenizer = optarg; break;
+        case 'P': prompts = optarg; break;
         case 'i':
             *done = true;
             print_isas();
@@ -137,6 +160,8 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         }
     }
     if (optind < argc) return DIT_FAIL(DIT_ERR_USAGE, "unexpected argument %s", argv[optind]);
+    *done = tokenizer != NULL;
+    if (tokenizer) return print_tokens(tokenizer, prompts);
     if (!args->case_path || !args->out_folder)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--case and --out are required"), "see --help");
     return DIT_OK;

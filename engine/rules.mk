@@ -1,9 +1,35 @@
 ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c engine/*/*/*.c)))
 ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/% engine/bound/% engine/files/clip_library.c,$(ENGINE_SOURCES))
-ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
+
+# Tokenizers need three libraries. Where one is missing, engine/text/missing.c stands in and names it.
+TEXT_PACKAGE_sentencepiece := libsentencepiece-dev
+TEXT_PACKAGE_libutf8proc := libutf8proc-dev
+TEXT_PACKAGE_libpcre2-8 := libpcre2-dev
+TEXT_MISSING := $(strip $(foreach name,sentencepiece libutf8proc libpcre2-8,$(if $(shell pkg-config --exists $(name) && echo 1),,$(TEXT_PACKAGE_$(name)))))
+ifeq ($(TEXT_MISSING),)
+ENGINE_SOURCES := $(filter-out engine/text/missing.c,$(ENGINE_SOURCES))
+TEXT_OBJECTS := $(BUILD)/engine/subwords/sentence_piece.o
+TEXT_LIBS := -lsentencepiece -lutf8proc -lpcre2-8 -lstdc++
+else
+ENGINE_SOURCES := $(filter-out $(wildcard engine/text/*.c) engine/subwords/% engine/unicode/%,$(ENGINE_SOURCES)) engine/text/missing.c engine/text/token_list.c
+%/engine/text/missing.o: FILE_CFLAGS += -DDITBENCH_TEXT_MISSING='"$(TEXT_MISSING)"'
+endif
+# Rewritten only when it changes: then everything that has these rooms is linked again.
+$(BUILD)/engine/text/missing.txt: version
+	@mkdir -p $(dir $@)
+	@echo '$(TEXT_MISSING)' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(BUILD)/engine/text/token_list.o $(BUILD)/fault/engine/text/token_list.o $(BUILD)/sim/engine/text/token_list.o: $(BUILD)/engine/text/missing.txt
+# The one file of C++. All programs link the same object, simulated ranks, too.
+$(BUILD)/engine/subwords/sentence_piece.o: engine/subwords/sentence_piece.cpp
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  CXX   $<")
+	$(Q)$(CXX) -std=c++17 $(filter-out -std=c11 -Wstrict-prototypes -Wmissing-prototypes,$(ALL_CFLAGS)) $(FILE_CFLAGS) -fPIC -c $< -o $@
+
+ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES)) $(TEXT_OBJECTS)
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
-ENGINE_LIBS := -lhwloc -lpng -ljpeg -lz -ldl $(BASE_LIBS)
+ENGINE_LIBS := -lhwloc -lpng -ljpeg -lz -ldl $(TEXT_LIBS) $(BASE_LIBS)
 
 $(BUILD)/bin/ditbench-engine: $(BUILD)/engine/main.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
@@ -24,7 +50,7 @@ $(BUILD)/lib/ditbench-clip.so: engine/files/clip_library.c engine/files/clip_imp
 $(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(FILE_CFLAGS) -DDITBENCH_FAULT_INJECTION -c $< -o $@
-$(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) \
+$(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) $(TEXT_OBJECTS) \
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@
@@ -48,12 +74,12 @@ $(BUILD)/sim/digest.c: $(SIM_OBJECTS)
 	$(Q){ echo $(foreach one,$(SMPICC) $(ALL_CFLAGS),'$(one)'); $(CC) --version; cat $(SIM_SOURCES); \
 		cat $(SIM_OBJECTS:.o=.d) | tr -s ' \\:' '\n' | grep -E '^(base|kernels|engine)/.*[.]h$$' | sort -u | xargs cat; } | sha256sum | \
 		sed -E 's/^([0-9a-f]{64}).*/const char dit_simulator_digest[] __attribute__((used)) = "ditbench-engine-sim is made of \1";/' > $@
-$(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS) $(BUILD)/sim/digest.c
+$(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS) $(TEXT_OBJECTS) $(BUILD)/sim/digest.c
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(SMPICC) $(SIM_LDFLAGS) -DSMPI_NO_OVERRIDE_MALLOC -fPIC $^ $(ENGINE_LIBS) -o $@
 $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated_collectives.o \
-		$(filter-out $(BUILD)/sim/engine/main_sim.o,$(SIM_OBJECTS))
+		$(filter-out $(BUILD)/sim/engine/main_sim.o,$(SIM_OBJECTS)) $(TEXT_OBJECTS)
 	@mkdir -p $(dir $@)
 	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))

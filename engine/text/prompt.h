@@ -1,0 +1,60 @@
+/* Prompt: what each diffusers pipeline does with a prompt before its text encoders read it. One table in prompt.c. */
+#ifndef DIT_ENGINE_TEXT_PROMPT_H
+#define DIT_ENGINE_TEXT_PROMPT_H
+
+#include "engine/text/tokenizer.h"
+
+#include <stdint.h>
+
+/* What is done to the text. */
+typedef enum {
+    DIT_PROMPT_AS_IS,
+    DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt and Latte. Their
+                               clean_caption=True needs two more Python packages and is not implemented */
+    DIT_PROMPT_WAN,         /* prompt_clean of Wan: see dit_prompt_clean */
+} dit_prompt_cleaning;
+
+/* What becomes of the embeddings behind the last token. */
+typedef enum {
+    DIT_PADDING_KEPT,
+    DIT_PADDING_ZEROED,
+    DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several they are zeroed */
+} dit_prompt_padding;
+
+/* One text encoder of one pipeline. */
+typedef struct {
+    const char *pipeline;  /* _class_name of model_index.json */
+    const char *tokenizer; /* members of model_index.json; folders beside it */
+    const char *text_encoder;
+    int64_t length;             /* max_sequence_length when nobody says another; of CLIP and BERT always */
+    int64_t longest;            /* that the pipeline allows; 0: it sets no limit */
+    int64_t crop;               /* ids of the template that are in front of the row, and whose embeddings are dropped */
+    bool encoder_sees_mask;     /* the attention mask is an input of the encoder */
+    bool transformer_sees_mask; /* and of the transformer */
+    dit_prompt_padding padding;
+    dit_prompt_cleaning cleaning;
+    const char *before, *after; /* text around the prompt; "" for none */
+} dit_prompt_rule;
+
+/* The rules of a pipeline's text encoders, in the order of its tokenizers; *count 0 when the table lacks it. */
+const dit_prompt_rule *dit_prompt_rules(const char *pipeline, int *count);
+/* The pipelines of the table, NULL-terminated. */
+const char *const *dit_prompt_pipelines(void);
+
+/* Makes the text that the tokenizer gets: cleaned, and put into the template. The caller frees *out.
+ *
+ * DIT_PROMPT_WAN is ftfy.fix_text, then html.unescape twice, then white space made single. Of ftfy it does what well
+ * encoded text needs: straight quotes, ligatures and full-width forms apart, line breaks, no control characters, NFC. It
+ * does not repair text that was decoded wrongly ("Ã©"). Of HTML it knows numbers and the names of a short table; another
+ * name is DIT_ERR_UNSUPPORTED and never kept silently.
+ * Errors: DIT_ERR_JSON_ENCODING; DIT_ERR_ENVIRONMENT where the libraries are missing; DIT_ERR_MEMORY. */
+dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, char **out);
+
+/* Ids of the row that the encoder reads: the template's in front, then `length`, or those of the rule where it is 0. */
+int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length);
+/* Cleans a prompt and fills ids and mask [dit_prompt_row] as dit_tokenize does. Errors: those of both; DIT_ERR_SHAPE for
+ * a length that the pipeline does not allow. */
+dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, const char *prompt,
+                               int64_t length, int32_t *ids, int32_t *mask, int64_t *count);
+
+#endif

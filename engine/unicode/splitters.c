@@ -1,0 +1,253 @@
+/* Splitters: steps that cut a text into pieces, and the table that makes them from tokenizer.json's "pre_tokenizer". */
+#include "engine/unicode/steps.h"
+
+#include "base/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* What GPT-2's tokenizer splits by. */
+static const char gpt2_pattern[] = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+static void add_part(dit_pieces *out, dit_span text, size_t start, size_t end, bool first)
+{
+    dit_pieces_add(out, (dit_span){text.at + start, end - start}, first && start == 0);
+}
+
+dit_status dit_step_split_pattern(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    size_t at = 0, start, end;
+    while (at < text.length) {
+        DIT_TRY(dit_pattern_find(step->pattern, text, at, &start, &end));
+        if (!step->flags[DIT_SPLIT_DROP_REST]) add_part(out, text, at, start, first);
+        if (!step->flags[DIT_SPLIT_DROP_MATCHES]) add_part(out, text, start, end, first);
+        at = end;
+    }
+    return DIT_OK;
+}
+
+dit_status dit_step_split_words(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    dit_span rest = text;
+    size_t start = 0;
+    (void)step;
+    while (rest.length) {
+        size_t at = (size_t)(rest.at - text.at);
+        if (!dit_is_space(dit_utf8_take(&rest))) continue;
+        add_part(out, text, start, at, first);
+        start = (size_t)(rest.at - text.at);
+    }
+    add_part(out, text, start, text.length, first);
+    return DIT_OK;
+}
+
+dit_status dit_step_split_punctuation(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    dit_span rest = text;
+    size_t start = 0;
+    (void)step;
+    while (rest.length) {
+        size_t at = (size_t)(rest.at - text.at);
+        if (!dit_is_punctuation(dit_utf8_take(&rest))) continue;
+        size_t end = (size_t)(rest.at - text.at);
+        add_part(out, text, start, at, first);
+        add_part(out, text, at, end, first);
+        start = end;
+    }
+    add_part(out, text, start, text.length, first);
+    return DIT_OK;
+}
+
+#define META "\xE2\x96\x81" /* U+2581 */
+
+static bool begins_with(dit_span text, const char *front)
+{
+    return text.length >= strlen(front) && memcmp(text.at, front, strlen(front)) == 0;
+}
+
+static void replace_blanks(dit_buffer *made, dit_span text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (text.at[i] == ' ')
+            dit_buffer_text(made, META);
+        else
+            dit_buffer_char(made, text.at[i]);
+}
+
+dit_status dit_step_metaspace(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    dit_buffer made = {0};
+    bool prepends = step->flags[DIT_METASPACE_ALWAYS] || (step->flags[DIT_METASPACE_FIRST] && first);
+    if (prepends && text.at[0] != ' ' && !begins_with(text, META)) dit_buffer_text(&made, META);
+    replace_blanks(&made, text);
+    if (made.failed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text");
+    dit_span whole = {made.data, made.used};
+    size_t start = 0;
+    for (size_t i = 1; i < whole.length && step->flags[DIT_METASPACE_SPLIT]; i++) {
+        if (!begins_with((dit_span){whole.at + i, whole.length - i}, META)) continue;
+        add_part(out, whole, start, i, first);
+        start = i;
+    }
+    add_part(out, whole, start, whole.length, first);
+    dit_buffer_release(&made);
+    return DIT_OK;
+}
+
+dit_status dit_step_bytes(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    dit_buffer made = {0};
+    (void)step;
+    for (size_t i = 0; i < text.length; i++) {
+        int32_t byte = (unsigned char)text.at[i];
+        bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+        /* The others, in their order, are U+0100 to U+0143: 0 to 32, 127 to 160, 173. */
+        int32_t code = printable ? byte : byte <= 32 ? 0x100 + byte : byte == 0xAD ? 0x143 : 0x121 + byte - 127;
+        dit_utf8_append(&made, code);
+    }
+    dit_status st = made.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text") : DIT_OK;
+    if (st == DIT_OK) dit_pieces_add(out, (dit_span){made.data, made.used}, first);
+    dit_buffer_release(&made);
+    return st;
+}
+
+/* A blank in front has to be there before the text is split. */
+static dit_status run_blank_in_front(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    dit_buffer made = {0};
+    (void)step;
+    if (text.at[0] != ' ') dit_buffer_char(&made, ' ');
+    dit_buffer_append(&made, text.at, text.length);
+    dit_status st = made.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text") : DIT_OK;
+    if (st == DIT_OK) dit_pieces_add(out, (dit_span){made.data, made.used}, first);
+    dit_buffer_release(&made);
+    return st;
+}
+
+/* ---- from tokenizer.json ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dit_json *doc;
+    const cJSON *object;
+    const char *pointer;
+    dit_steps *steps;
+} source;
+
+dit_status dit_pattern_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_pattern **out)
+{
+    const cJSON *pattern = dit_json_member(object, "pattern");
+    const char *regex = dit_json_text_or(pattern, "Regex", NULL), *plain = dit_json_text_or(pattern, "String", NULL);
+    dit_buffer quoted = {0};
+    if (regex) return dit_pattern_compile(regex, false, out);
+    if (!plain) return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"pattern\" needs \"Regex\" or \"String\"");
+    for (const char *p = plain; *p; p++) {
+        if ((unsigned char)*p < 0x80 && !strchr("_", *p) && !(*p >= '0' && *p <= '9') && !(*p >= 'a' && *p <= 'z') &&
+            !(*p >= 'A' && *p <= 'Z'))
+            dit_buffer_printf(&quoted, "\\x%02x", *p);
+        else
+            dit_buffer_char(&quoted, *p);
+    }
+    dit_status st = quoted.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a pattern")
+                                  : dit_pattern_compile(quoted.data ? quoted.data : "", false, out);
+    dit_buffer_release(&quoted);
+    return st;
+}
+
+static dit_status make_words(const source *s)
+{
+    return dit_steps_add_run(s->steps, dit_step_split_words, false, false, false);
+}
+
+static dit_status make_bert(const source *s)
+{
+    DIT_TRY(make_words(s));
+    return dit_steps_add_run(s->steps, dit_step_split_punctuation, false, false, false);
+}
+
+static dit_status make_metaspace(const source *s)
+{
+    static const char *const schemes[] = {"always", "first", "never", NULL};
+    const char *scheme = "always", *replacement = META;
+    bool split = true, in_front = true;
+    DIT_TRY(dit_json_optional_string(s->doc, s->object, s->pointer, "replacement", &replacement));
+    if (strcmp(replacement, META) != 0)
+        return dit_json_fail(s->doc, s->pointer, DIT_ERR_UNSUPPORTED, "the replacement is %.16s and not U+2581",
+                             replacement);
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "add_prefix_space", &in_front));
+    if (!in_front) scheme = "never";
+    DIT_TRY(dit_json_optional_string(s->doc, s->object, s->pointer, "prepend_scheme", &scheme));
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "split", &split));
+    int found = dit_words_find(schemes, scheme);
+    if (found < 0) return dit_json_fail_word(s->doc, s->pointer, "prepend_scheme", scheme, schemes);
+    return dit_steps_add_run(s->steps, dit_step_metaspace, found == 0, found == 1, split);
+}
+
+static dit_status make_bytes(const source *s)
+{
+    bool in_front = true, splits = true;
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "add_prefix_space", &in_front));
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "use_regex", &splits));
+    if (in_front) DIT_TRY(dit_steps_add_run(s->steps, run_blank_in_front, false, false, false));
+    if (splits) DIT_TRY(dit_steps_add_pattern(s->steps, gpt2_pattern, false, false));
+    return dit_steps_add_run(s->steps, dit_step_bytes, false, false, false);
+}
+
+static dit_status make_split(const source *s)
+{
+    static const char *const behaviors[] = {"Isolated", "Removed", NULL};
+    const char *behavior;
+    bool invert = false;
+    dit_step step = {.run = dit_step_split_pattern};
+    DIT_TRY(dit_json_require_string(s->doc, s->object, s->pointer, "behavior", &behavior));
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "invert", &invert));
+    int found = dit_words_find(behaviors, behavior);
+    if (found < 0)
+        return dit_words_hint_all(dit_json_fail(s->doc, s->pointer, DIT_ERR_UNSUPPORTED,
+                                                "the behavior %.80s of Split is not implemented", behavior),
+                                  "there are", behaviors);
+    step.flags[DIT_SPLIT_DROP_REST] = found == 1 && invert;
+    step.flags[DIT_SPLIT_DROP_MATCHES] = found == 1 && !invert;
+    DIT_TRY(dit_pattern_read(s->doc, s->object, s->pointer, &step.pattern));
+    return dit_steps_add(s->steps, &step);
+}
+
+static dit_status make_sequence(const source *s)
+{
+    const cJSON *list = dit_json_member(s->object, "pretokenizers"), *item;
+    char pointer[256];
+    int index = 0;
+    if (!cJSON_IsArray(list))
+        return dit_json_fail(s->doc, s->pointer, DIT_ERR_JSON_MISSING, "a Sequence needs \"pretokenizers\"");
+    cJSON_ArrayForEach(item, list)
+    {
+        snprintf(pointer, sizeof pointer, "%.200s/pretokenizers/%d", s->pointer, index++);
+        DIT_TRY(dit_steps_read_splitter(s->doc, item, pointer, s->steps));
+    }
+    return DIT_OK;
+}
+
+/* All types of splitters. */
+static const struct {
+    const char *type;
+    dit_status (*make)(const source *s);
+} kinds[] = {
+    {"BertPreTokenizer", make_bert}, {"ByteLevel", make_bytes}, {"Metaspace", make_metaspace},
+    {"Sequence", make_sequence},     {"Split", make_split},     {"WhitespaceSplit", make_words},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+dit_status dit_steps_read_splitter(const dit_json *doc, const cJSON *object, const char *pointer, dit_steps *steps)
+{
+    const char *type, *names[KIND_COUNT + 1] = {0};
+    const source s = {doc, object, pointer, steps};
+    if (!object) return DIT_OK;
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "type", &type));
+    for (int i = 0; i < KIND_COUNT; i++) {
+        names[i] = kinds[i].type;
+        if (strcmp(type, kinds[i].type) == 0) return kinds[i].make(&s);
+    }
+    return dit_words_hint_all(
+        dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED, "the pre_tokenizer %.80s is not implemented", type),
+        "there are", names);
+}
