@@ -86,12 +86,23 @@ static const struct {
     const char *name;
     int32_t code;
 } html_names[] = {
+    {"AMP", '&'},      {"COPY", 0xA9},     {"GT", '>'},       {"LT", '<'},       {"QUOT", '"'},     {"REG", 0xAE},
     {"amp", '&'},      {"apos", '\''},     {"bull", 0x2022},  {"copy", 0xA9},    {"deg", 0xB0},     {"eacute", 0xE9},
     {"gt", '>'},       {"hellip", 0x2026}, {"laquo", 0xAB},   {"ldquo", 0x201C}, {"lsquo", 0x2018}, {"lt", '<'},
     {"mdash", 0x2014}, {"middot", 0xB7},   {"nbsp", 0xA0},    {"ndash", 0x2013}, {"quot", '"'},     {"raquo", 0xBB},
     {"rdquo", 0x201D}, {"reg", 0xAE},      {"rsquo", 0x2019}, {"times", 0xD7},   {"trade", 0x2122},
 };
 enum { HTML_NAME_COUNT = sizeof html_names / sizeof *html_names };
+
+/* What bytes 0x80 to 0x9F are in Windows' encoding, which is what is meant where they stand as code points. */
+static int32_t read_windows(int32_t code)
+{
+    static const uint16_t codes[32] = {0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
+                                       0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
+                                       0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                       0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
+    return code >= 0x80 && code <= 0x9F ? codes[code - 0x80] : code;
+}
 
 /* Code point of a number such as "#233" or "#xE9"; U+FFFD for one that no text may have. */
 static int32_t read_number(const char *text, size_t length)
@@ -103,7 +114,7 @@ static int32_t read_number(const char *text, size_t length)
         value = value * (hex ? 16 : 10) + digit;
     }
     bool bad = value == 0 || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF);
-    return bad ? 0xFFFD : (int32_t)value;
+    return bad ? 0xFFFD : read_windows((int32_t)value);
 }
 
 /* Length of a reference at `text`, and where what it refers to ends: [1, *end). 0: there is none. A number may lack its
@@ -123,9 +134,6 @@ static dit_status append_reference(const char *name, size_t length, dit_buffer *
 {
     if (name[0] == '#') {
         int32_t code = read_number(name, length);
-        if (code >= 0x80 && code <= 0x9F)
-            return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the prompt has &%.*s; which is no character of Unicode",
-                            (int)(length < 40 ? length : 40), name);
         bool dropped = code < 0x20 && code != '\t' && code != '\n' && code != '\r' && code != '\f';
         if (!dropped) dit_utf8_append(out, code);
         return DIT_OK;
@@ -186,6 +194,7 @@ static bool is_dropped(int32_t code)
 static dit_status append_fixed(int32_t code, dit_buffer *out)
 {
     enum { WIDE_BLANK = 0x3000, WIDE_FIRST = 0xFF01, WIDE_END = 0xFFF0 };
+    code = read_windows(code);
     const char *apart = find_ligature(code);
     if (apart) {
         dit_buffer_text(out, apart);

@@ -44,7 +44,7 @@ const char *const *dit_prompt_pipelines(void);
 /* Makes the text that the tokenizer gets: cleaned, and put into the template. The caller frees *out.
  *
  * DIT_PROMPT_WAN is ftfy.fix_text, then html.unescape twice, then white space made single. Of ftfy it does what well
- * encoded text needs: straight quotes, ligatures and full-width forms apart, line breaks, no control characters, NFC. It
+ * encoded text needs: straight quotes, ligatures and full-width forms apart, C1 controls as Windows means them, no others, NFC. It
  * does not repair text that was decoded wrongly ("Ã©"). Of HTML it knows numbers and the names of a short table; another
  * name is DIT_ERR_UNSUPPORTED and never kept silently.
  * Errors: DIT_ERR_JSON_ENCODING; DIT_ERR_ENVIRONMENT where the libraries are missing; DIT_ERR_MEMORY. */
