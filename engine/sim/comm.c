@@ -160,6 +160,15 @@ static dit_status simulated_sum(void *opaque, const dit_comm_sum_args *args)
     return pass_round(group, DIT_COST_ALL_REDUCE, (double)args->bytes);
 }
 
+/* A rank that sends to the next one and receives from the one before makes a hop of a ring. A library sends keys and
+ * values of a hop as two messages. */
+enum { KEYS_AND_VALUES = 2 };
+static bool goes_around(const sim_exchange *e)
+{
+    int size = e->group->size, rank = e->group->rank;
+    return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
+}
+
 /* PyTorch gives a pair of ranks a communicator of its own for messages one way; messages both ways at once are a batch
  * of the group's communicator. */
 static double enter_exchange(const sim_exchange *e)
@@ -167,6 +176,7 @@ static double enter_exchange(const sim_exchange *e)
     bool sends = e->to != DIT_COMM_NOBODY, batch = sends && e->from != DIT_COMM_NOBODY;
     dit_cost_group links = *links_of(e->group);
     if (!batch) links.ranks = links.ranks < 2 ? links.ranks : 2;
+    if (goes_around(e)) links.tensors = KEYS_AND_VALUES;
     return dit_sim_enter(e->group->sim, &links, DIT_COST_SEND_RECV, (double)e->bytes, sends);
 }
 
@@ -186,13 +196,6 @@ static dit_status start_exchange(void *context)
 static const double LEFT_OUT = -1;
 /* And of a hop whose block has come with the others'. */
 static const double GATHERED = -2;
-
-/* A rank that sends to the next one and receives from the one before makes a hop of a ring. */
-static bool goes_around(const sim_exchange *e)
-{
-    int size = e->group->size, rank = e->group->rank;
-    return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
-}
 
 /* Begins the message of a gathered ring in parts, because SMPI copies what larger ones carry. */
 static dit_status begin_parts(sim_group *group, int64_t wire)
@@ -249,7 +252,9 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
     bool late = dit_sim_issue(group->sim);
     out->ends_s = 0;
     if (goes_around(&e) && dit_sim_hops_next(dit_sim_get_hops(group->sim), &group->ring, group->size - 1)) {
-        if (!late) dit_sim_pass_over(group->sim, links_of(group), (double)bytes);
+        dit_cost_group links = *links_of(group);
+        links.tensors = KEYS_AND_VALUES;
+        if (!late) dit_sim_pass_over(group->sim, &links, (double)bytes);
         out->ends_s = LEFT_OUT;
         return DIT_OK;
     }

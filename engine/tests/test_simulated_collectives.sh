@@ -53,11 +53,13 @@ ok "in the background, too" takes 8xa100-sxm 8 all_gather_begin "80000000" 628.2
 ok "all wait for who is late" takes 8xa100-sxm 8 all_gather "late 80000000" 1628.2
 ok "and in a sum" takes 8xa100-sxm 8 all_reduce "late 80000000" 2248.0
 ok "all to all" takes 8xa100-sxm 8 all_to_all "70000000" 607.8
-ok "a message among four" takes 8xa100-sxm 4 send_recv "11745000" 111.8
-ok "among eight it has half of the channels" takes 8xa100-sxm 8 send_recv "11745000" 211.8
+ok "a hop of a ring of two has all of the link" takes 8xa100-sxm 2 send_recv "11745000" 111.8
+ok "among four it has 8 channels of 20 GB/s" takes 8xa100-sxm 4 send_recv "11745000" 158.6
+ok "among eight it has 4" takes 8xa100-sxm 8 send_recv "11745000" 305.4
+ok "and 8 where keys and values have more than 64 MiB each" takes 8xa100-sxm 8 send_recv "80000000" 1011.8
 case_of a100-sxm-80 "$nvlink, \"nvswitch\": true, \"inside_many_peers_efficiency\": 0.5"
 ok "many peers at once have less: a seventh among 8" takes 8xa100-sxm 8 all_to_all "10000000" 607.8
-ok "one has all" takes 8xa100-sxm 4 send_recv "11745000" 111.8
+ok "one has all that its channels move" takes 8xa100-sxm 4 send_recv "11745000" 158.6
 ok "and a ring" takes 8xa100-sxm 8 all_gather "80000000" 628.2
 case_of h200-sxm-141 "$nvlink, \"nvswitch\": true"
 ok "the switch of Hopper adds up: 272 GB/s of the buffer" takes 8xh200-sxm 8 all_reduce "80000000" 613.2

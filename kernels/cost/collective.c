@@ -43,6 +43,10 @@ static const double channel_bytes_per_s[DIT_COST_GENERATION_COUNT][CHANNEL_SPEED
     [DIT_COST_HOPPER] = {60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9},
     [DIT_COST_BLACKWELL] = {90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9},
 };
+/* What a block of threads moves over NVLink (the tuner's perChMaxRingLL128Bws), and the most that a channel carries of a
+ * message which could have more of them. */
+static const double p2p_channel_bytes_per_s[DIT_COST_GENERATION_COUNT] = {20e9, 20e9, 36.7e9, 40e9};
+static const double p2p_part_bytes = 16 << 20;
 /* Rate of one channel of an NVLS tree, for two nodes, and for more. */
 static const double nvls_tree_bytes_per_s[DIT_COST_GENERATION_COUNT][2] = {
     [DIT_COST_HOPPER] = {57.7e9, 45.5e9},
@@ -290,14 +294,14 @@ static double peers_share(const dit_cost_group *g, int peers)
     return pow(few, along) * pow(many, fmax(log2(peers) - log2(few_peers), 0));
 }
 
-/* Returns the share of a link's bandwidth that the channels of one message can use: 1 up to four ranks, less where a
- * channel would serve more than four messages of an all-to-all. */
-static double channels_share(const dit_cost_group *g)
+/* Returns the bandwidth of a rank's messages to so many peers, of `bytes` each, by their channels. */
+static double channels_bandwidth(const dit_cost_group *g, int peers, double bytes)
 {
     int channels = P2P_CHANNELS;
-    if (g->nodes > 1 || g->inside != DIT_COST_NVLINK) return 1;
-    while (channels > 1 && channels * g->ranks > 4 * P2P_CHANNELS) channels /= 2;
-    return (double)channels / P2P_CHANNELS;
+    if (g->nodes > 1 || g->inside != DIT_COST_NVLINK || !g->nvswitch) return INFINITY;
+    while (channels > 1 && channels * g->ranks > P2P_CHANNELS) channels /= 2;
+    while (channels < P2P_CHANNELS && bytes > channels * p2p_part_bytes) channels *= 2;
+    return fmin((double)peers * channels, P2P_CHANNELS) * p2p_channel_bytes_per_s[g->generation];
 }
 
 static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol, double link)
@@ -309,7 +313,9 @@ static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol prot
  * ranks' ends, so links that slow senders share with others are no fuller; between nodes it is lost on the network. */
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
-    double link = simulated_bandwidth(g) * fmin(1, peers * channels_share(g)), left = link * peers_share(g, peers);
+    double message = bytes / peers / (g->tensors > 1 ? g->tensors : 1);
+    double link = fmin(simulated_bandwidth(g), channels_bandwidth(g, peers, message));
+    double left = link * peers_share(g, peers);
     dit_cost_exchange e = {.algorithm = DIT_COST_RING, .protocol = protocol};
     e.latency_s = base_latency_s[DIT_COST_RING][protocol] +
                   hop_latency_s[DIT_COST_RING][g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];

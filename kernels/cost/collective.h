@@ -63,6 +63,7 @@ typedef struct {
     double inside_few_peers_efficiency, network_few_peers_efficiency;   /* 0: as many_peers          */
     double network_collective_times; /* of network_bandwidth_bytes_per_s, which is a message's, that a collective of
                                         several channels gets; 0: 1                                  */
+    int tensors;                     /* that one message of send_recv stands for, each with its own channels; 0: 1 */
     bool network_rings_only;         /* no tree between nodes                                        */
 } dit_cost_group;
 
@@ -101,9 +102,10 @@ typedef struct {
  *   - Between nodes a message has one channel, and a collective several: NCCL doubles the rings that it has found
  *     (src/graph/connect.cc, ncclTopoPostset). Where a channel cannot fill the adapter, as over TCP sockets, a
  *     collective is faster than a message by network_collective_times.
- *   - Over NVLink a message has 32 channels. With more than four ranks it has fewer, so that no channel serves more
- *     than four messages of an all-to-all: to one of 8 ranks half of the link's bandwidth (NCCL 2.18 enqueue.cc,
- *     nChannelsMax; from 2.20 on only between nodes).
+ *   - Over an NVSwitch a message has 32 channels, halved until those of a message to every rank are no more than 32;
+ *     they double while one would carry more than 16 MiB (NCCL 2.19 to 2.30, enqueue.cc: nChannelsMin, nChannelsMax and
+ *     maxPartSize, 32 chunks of 512 KiB). A channel is a block of threads, which moves what the tuner gives a ring's
+ *     channel of LL128. So a ring of 8 ranks has 4 channels, and a third of the link of an A100.
  *   - A pair with a communicator of its own is a group of two ranks.
  *
  * The caller simulates these messages: for all_gather and reduce_scatter one from every rank to the next, as long as
