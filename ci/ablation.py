@@ -104,6 +104,17 @@ def whole_graphs(data):
     data.change("workloads/profiles/rules/*.json", compiled)
 
 
+def no_indices(data):
+    def unfitted(document):
+        kept = [entry for entry in document["parameters"] if entry["key"] != "indexed_elements_per_clock"]
+        found = len(kept) < len(document["parameters"])
+        document["parameters"] = kept
+        return found
+
+    data.drop(PROFILES, "indexed_elements_per_clock")
+    data.change("results/calibration/published.json", unfitted)
+
+
 def no_channels(data):
     def one(document):
         found = [entry for entry in document["classes"].values() if "channels" in entry]
@@ -153,9 +164,13 @@ MECHANISMS = {
     "broken-graphs": ("graphs that end at every attention: the host pays for the generated kernels alone", whole_graphs),
     "pageable-copies": ("copies from host memory that stall the stream", lambda d: d.drop(PROFILES, "pageable_copy_bytes_per_s")),
     "norm-rows": ("a block of threads for each row of a norm", lambda d: d.drop(PROFILES, "norm_row_s")),
+    "indices": ("kernels that compute an index for each element", no_indices),
     "views": ("host time of views", lambda d: d.drop(PROFILES, "view_dispatch_s")),
     "host-scale": ("a host speed for each platform", lambda d: d.set_calibrated("host_scale", 1)),
     "replicated-text": ("text that every sequence rank computes", lambda d: d.drop_habit("joint_text")),
+    "own-hosts": ("hosts of ML.ENERGY's runs: those of other sources instead", lambda d: d.drop_habit("platforms")),
+    "tables-on-device": ("rotary tables that one rank's own pipeline has on the device", lambda d: d.drop(PROFILES, "tables_on_device_alone")),
+    "prompts": ("a prompt for each image of a batch: one instead", lambda d: d.drop_habit("prompts_differ")),
     "warmup-plus-one": ("a synchronous step more than the warm-up steps", lambda d: d.drop_habit("synchronous_steps_more")),
     "whole-cross-attention": ("cross-attention that tensor ranks do not share", lambda d: d.drop(PROFILES, "cross_attention_whole")),
     "tile-fill": ("tiles that are written while nothing is computed", lambda d: d.set_cost(ACCELERATORS, "gemm_fill_k", 32)),

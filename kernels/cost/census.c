@@ -27,6 +27,7 @@ typedef struct {
 typedef struct {
     double calls, launches;
     polynomial own, bytes, rows; /* rows: of a norm; none: no norm */
+    polynomial indexed;          /* written elements; none: they are vectors, and need no index each */
     bool shared;
 } kernel;
 typedef struct {
@@ -214,6 +215,15 @@ static dit_status add_side(const reading *r, const cJSON *row, const char *point
     return DIT_OK;
 }
 
+/* Adds the elements of one side, whatever their type. */
+static dit_status add_elements(const reading *r, const cJSON *row, const char *pointer, const char *side,
+                               polynomial *out)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, dit_json_member(row, side)) DIT_TRY(append_terms(r, item, pointer, 1, out));
+    return DIT_OK;
+}
+
 static dit_status read_calls(const reading *r, const cJSON *row, const char *pointer, double *calls)
 {
     const char *op;
@@ -222,6 +232,55 @@ static dit_status read_calls(const reading *r, const cJSON *row, const char *poi
     DIT_TRY(dit_json_require_int(r->doc, row, pointer, "calls", 1, 1 << 20, &count));
     *calls = (double)count;
     return DIT_OK;
+}
+
+/* Whether one polynomial is `times` the other, term by term. */
+static bool is_multiple(const cJSON *of, const cJSON *one, double times)
+{
+    const cJSON *item;
+    if (cJSON_GetArraySize(of) != cJSON_GetArraySize(one)) return false;
+    cJSON_ArrayForEach(item, one)
+    {
+        const cJSON *other = dit_json_member(of, item->string);
+        if (!cJSON_IsNumber(other) || other->valuedouble != times * item->valuedouble) return false;
+    }
+    return true;
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(*words, word) != 0) words++;
+    return *words != NULL;
+}
+
+/* Whether a kernel of PyTorch computes an index for each element: where types are mixed, an operand is repeated along an
+ * axis, or elements are gathered from afar. Others move vectors, and so do kernels that a compiler generates. */
+static bool computes_indices(const cJSON *row)
+{
+    static const char *const binary[] = {"add", "sub", "mul", "div", "addcmul", NULL};
+    static const char *const far[] = {"stack",
+                                      "clone",
+                                      "flip",
+                                      "roll",
+                                      "repeat",
+                                      "constant_pad_nd",
+                                      "reflection_pad2d",
+                                      "replication_pad2d",
+                                      "replication_pad3d",
+                                      "upsample_nearest2d",
+                                      "upsample_nearest3d",
+                                      "_upsample_nearest_exact2d",
+                                      NULL};
+    static const char *const floats[] = {"own", "fp32", "fp64"};
+    const char *op = dit_json_text_or(row, "op", "");
+    const cJSON *read = dit_json_member(row, "read"), *write = dit_json_member(row, "write");
+    int types = 0;
+    if (strcmp(op, "fused") == 0 || dit_json_member(row, "rows")) return false;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        types += dit_json_member(read, floats[i]) || dit_json_member(write, floats[i]);
+    if (types > 1 || is_one_of(op, far)) return true;
+    if (!is_one_of(op, binary) || !read || !write || !read->child || !write->child) return false;
+    return !is_multiple(read->child, write->child, 1) && !is_multiple(read->child, write->child, 2);
 }
 
 static dit_status read_kernel(const reading *r, const cJSON *row, const char *pointer)
@@ -241,6 +300,7 @@ static dit_status read_kernel(const reading *r, const cJSON *row, const char *po
         DIT_TRY(add_side(r, row, pointer, "write", own, to));
     }
     DIT_TRY(optional_polynomial(r, row, pointer, "rows", &out->rows));
+    if (computes_indices(row)) DIT_TRY(add_elements(r, row, pointer, "write", &out->indexed));
     return dit_json_optional_bool(r->doc, row, pointer, "shared", &out->shared);
 }
 
@@ -610,7 +670,9 @@ static double kernel_seconds(const dit_census *census, const dit_cost_device *de
     double bytes = share * (value_of(census, k->own, &call->size) * device->element_bytes +
                             value_of(census, k->bytes, &call->size));
     double rows = share * value_of(census, k->rows, &call->size);
-    double seconds = k->launches * dit_cost_elementwise_seconds(device, bytes / k->launches);
+    double indexed = k->indexed.count ? share * value_of(census, k->indexed, &call->size) : 0;
+    double seconds =
+        k->launches * dit_cost_indexed_seconds(device, profile, bytes / k->launches, indexed / k->launches);
     return fmax(seconds, device->launch_s + rows * profile->norm_row_s / device->processors);
 }
 

@@ -54,6 +54,7 @@ typedef struct {
     double bandwidth_bytes_per_s; /* of device memory                                                               */
     double l2_bytes, l2_speed;    /* the last cache, and its speed in that of device memory; 0 or at most 1: none   */
     double processors;            /* streaming multiprocessors; beside communication also a fraction of one         */
+    double clock_hz;              /* of a processor, by its rate of fp32 without tensor cores; 0: not known         */
     double launch_s;              /* from one kernel's end to the next one's first result, both queued              */
     double gemm_ceiling;          /* of the peak, in (0, 1]: the best that a matrix product of any shape gets       */
     double gemm_fill_k;           /* writing a tile takes as long as so many steps of k: dit_cost_fill_k              */

@@ -82,6 +82,14 @@ static double parts_seconds(const dit_cost_device *device, double kernels, doubl
     return bytes > 0 ? dit_cost_elementwise_seconds(device, bytes) - device->launch_s : 0;
 }
 
+double dit_cost_indexed_seconds(const dit_cost_device *device, const dit_cost_profile *profile, double bytes,
+                                double elements)
+{
+    double seconds = dit_cost_elementwise_seconds(device, bytes);
+    double rate = profile->indexed_elements_per_clock * device->clock_hz * device->processors;
+    return rate > 0 && elements > 0 ? fmax(seconds, device->launch_s + elements / rate) : seconds;
+}
+
 double dit_cost_dispatch_seconds(const dit_cost_profile *profile)
 {
     return profile->rule.launches == DIT_RULE_FORWARD ? profile->graph_kernel_s : profile->dispatch_s;

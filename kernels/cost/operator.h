@@ -93,7 +93,9 @@ typedef struct {
     double graph_launch_s, graph_kernel_s; /* host time of one graph, and of each kernel in it                      */
     double view_dispatch_s;           /* host time of a view, which is no kernel                                    */
     double norm_row_s;                /* time of a processor for one row of a norm, however short                   */
+    double indexed_elements_per_clock; /* of a processor, in kernels that compute an index for each; 0: no limit     */
     double picture_element_s;         /* host time of an element of a picture, from decoded to 8 bits; 0: not counted */
+    bool tables_on_device_alone;      /* the model's own pipeline, which one rank runs, makes its tables on the device */
     double pageable_copy_bytes_per_s; /* from host memory that is not locked, while the host waits; 0: no limit     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
@@ -110,6 +112,11 @@ dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_pro
 /* Returns the rate of convolutions whose kernel moves along so many axes, as a fraction of that of matrix products:
  * conv3d_efficiency for 3, conv_efficiency for 1 and 2; 1 where the profile has none. */
 double dit_cost_conv_efficiency(const dit_cost_profile *profile, int axes);
+
+/* Returns the seconds of an element-wise kernel that computes an index for each of `elements` that it writes:
+ * dit_cost_elementwise_seconds(), and no less than what the processors' arithmetic takes. elements 0: no index. */
+double dit_cost_indexed_seconds(const dit_cost_device *device, const dit_cost_profile *profile, double bytes,
+                                double elements);
 
 /* Host time of a kernel that no census counted, and of a collective: as the profile says, or, in a graph of the whole
  * forward, a graph's kernel's. */

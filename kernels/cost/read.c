@@ -275,6 +275,17 @@ static double type_scale(const dit_accelerator *facts, const dit_cost_device *de
     return half > 0 ? fmin(1, device->peak_flops_per_s / half) : 1;
 }
 
+/* Returns the clock of a processor that makes two flops of fp32 in each of its lanes: 64 of them up to the A100, then
+ * 128. */
+static double clock_of(const dit_cost_device *device)
+{
+    static const char *const narrow[] = {"Volta", "Turing", "Ampere GA100"};
+    double lanes = 128;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (strncmp(device->architecture, narrow[i], strlen(narrow[i])) == 0) lanes = 64;
+    return device->fp32_flops_per_s / (2 * lanes * device->processors);
+}
+
 static dit_status read_device(const dit_json *doc, const char *dtype, const dit_cost_profile *profile,
                               dit_cost_device *out)
 {
@@ -287,6 +298,7 @@ static dit_status read_device(const dit_json *doc, const char *dtype, const dit_
         return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_UNSUPPORTED, "%s has no cost-model parameters", out->name),
                               "add `cost`, as the other files in workloads/accelerators do");
     DIT_TRY(read_cost(doc, facts.cost, out));
+    out->clock_hz = clock_of(out);
     out->attention_scale *= type_scale(&facts, out);
     return read_attention(doc, facts.cost, profile, out);
 }
@@ -379,9 +391,12 @@ static dit_status read_counted(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "graph_kernel_s", 0, 1, &out->graph_kernel_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "view_dispatch_s", 0, 1, &out->view_dispatch_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "norm_row_s", 0, 1, &out->norm_row_s));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "indexed_elements_per_clock", 0, 1e3,
+                                     &out->indexed_elements_per_clock));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "picture_element_s", 0, 1, &out->picture_element_s));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "pageable_copy_bytes_per_s", 1, 1e15,
                                      &out->pageable_copy_bytes_per_s));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "tables_on_device_alone", &out->tables_on_device_alone));
     DIT_TRY(find_beside(doc, "wrapper", "wrappers", ".json", out->wrapper));
     return find_beside(doc, "census", "census", "", out->census);
 }
@@ -410,8 +425,10 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "graph_kernel_s",
                                        "view_dispatch_s",
                                        "norm_row_s",
+                                       "indexed_elements_per_clock",
                                        "picture_element_s",
                                        "pageable_copy_bytes_per_s",
+                                       "tables_on_device_alone",
                                        "parts",
                                        "evidence",
                                        "source",

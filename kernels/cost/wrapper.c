@@ -66,9 +66,19 @@ static dit_status read_needs(const dit_json *doc, const cJSON *object, const cha
                          "what is needed is 'always', 'batch', 'ranks', 'alone' or 'either', not '%s'", needs);
 }
 
+/* Strided copies, casts, and products with one factor for each row of a head. */
+static bool computes_indices(const char *op)
+{
+    static const char *const ops[] = {"contiguous", "reshape", "to", "mul"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(op, ops[i]) == 0) return true;
+    return false;
+}
+
 static dit_status read_row(const dit_json *doc, const cJSON *row, const char *pointer, dit_wrapper_row *out)
 {
     static const char *const keys[] = {"op", "calls", "read", "write", "needs", NULL};
+    const cJSON *written;
     const char *op;
     int64_t calls;
     if (!cJSON_IsObject(row)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
@@ -78,6 +88,9 @@ static dit_status read_row(const dit_json *doc, const cJSON *row, const char *po
     out->calls = (double)calls;
     DIT_TRY(add_side(doc, row, pointer, "read", out));
     DIT_TRY(add_side(doc, row, pointer, "write", out));
+    if (computes_indices(op))
+        cJSON_ArrayForEach(written, dit_json_member(row, "write"))
+            DIT_TRY(add_elements(doc, written, pointer, 1, out->indexed));
     return read_needs(doc, row, pointer, &out->needs);
 }
 
@@ -184,6 +197,11 @@ static bool is_dispatched(dit_wrapper_need needs, const dit_wrapper_size *size)
     return needs == DIT_WRAPPER_ALWAYS || size->batch || size->ranks;
 }
 
+static double indexed_of(const dit_wrapper_row *row, const dit_wrapper_size *size)
+{
+    return row->indexed[0] * size->elements + row->indexed[1] * size->keys + row->indexed[2] * size->rows;
+}
+
 static double bytes_of(const dit_wrapper_row *row, const dit_cost_device *device, const dit_wrapper_size *size)
 {
     const double of[LETTERS] = {size->elements, size->keys, size->rows};
@@ -201,7 +219,8 @@ dit_cost_time dit_wrapper_time(const dit_wrapper *wrapper, const dit_cost_device
     for (int i = 0; i < part->count; i++) {
         const dit_wrapper_row *row = &part->rows[i];
         if (!is_dispatched(row->needs, size)) continue;
-        time.device_s += row->calls * dit_cost_elementwise_seconds(device, bytes_of(row, device, size));
+        time.device_s += row->calls * dit_cost_indexed_seconds(device, profile, bytes_of(row, device, size),
+                                                               indexed_of(row, size));
         time.kernels += row->calls;
     }
     double views_s = profile->rule.views_free ? 0 : part->views * profile->view_dispatch_s;

@@ -43,6 +43,7 @@ typedef enum {
  * all-to-all exchanges), of k, and for each row of a head. */
 typedef struct {
     double calls, own[3], bytes[3];
+    double indexed[3]; /* elements that it writes, if it computes an index for each */
     dit_wrapper_need needs;
 } dit_wrapper_row;
 typedef struct {

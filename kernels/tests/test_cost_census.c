@@ -78,6 +78,47 @@ static void a_half_costs_its_products_and_the_bytes_of_its_kernels(void **state)
     dit_census_free(census);
 }
 
+/* The multiplication mixes types, so that each of its 5 S written elements has an index; the norm's and the compiler's
+ * kernels move vectors. A processor handles 1e9 x 0.01 of them a second. */
+static void mixed_types_and_repeated_operands_cost_an_index_an_element(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        double elements; /* that have an index */
+    } rows[] = {
+        {"hand", "hand", 5e6},
+        {"\"write\":{\"fp32\":{\"S\":5}}", "\"write\":{\"own\":{\"S\":10}}", 10e6},              /* one factor for all rows */
+        {"\"read\":{\"own\":{\"S\":10,\"1\":2}},\"write\":{\"fp32\":{\"S\":5}}",
+         "\"read\":{\"own\":{\"S\":10}},\"write\":{\"own\":{\"S\":10}}", 0}, /* times a number */
+        {"\"read\":{\"own\":{\"S\":10,\"1\":2}},\"write\":{\"fp32\":{\"S\":5}}",
+         "\"read\":{\"own\":{\"S\":20}},\"write\":{\"own\":{\"S\":10}}", 0}, /* of two whole operands */
+    };
+    dit_cost_device d = round_device();
+    dit_cost_profile profile = counted;
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .blocks = 3, .tensor = 1, .size = {.batch = 1, .image = 1e6}};
+    (void)state;
+    d.clock_hz = 1e9;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_census *census;
+        assert_ok(read_changed(rows[i].from, rows[i].to, three, false, &census));
+        profile.rule = (dit_rule){0};
+        profile.indexed_elements_per_clock = 0;
+        double before_s = dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s;
+        profile.indexed_elements_per_clock = 1e-5; /* far slower than memory */
+        double after_s = dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s;
+        double index_s = rows[i].elements / (1e-5 * 1e9 * d.processors);
+        if (rows[i].elements > 0)
+            assert_close((after_s - before_s) / (3 * index_s), 1, 1e-2); /* instead of the bytes' time */
+        else
+            assert_close(after_s, before_s, 0);
+        profile.rule.chains = true;
+        after_s = dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s;
+        profile.indexed_elements_per_clock = 0;
+        assert_close(dit_census_half_time(census, &d, &profile, &call, DIT_CENSUS_BEFORE).time.device_s, after_s, 0);
+        dit_census_free(census);
+    }
+}
+
 /* The block's product as a convolution: its kernel moves along two axes unless the file says three. */
 static void a_volume_has_an_efficiency_of_its_own(void **state)
 {
@@ -410,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_half_costs_its_products_and_the_bytes_of_its_kernels),
+        cmocka_unit_test(mixed_types_and_repeated_operands_cost_an_index_an_element),
         cmocka_unit_test(a_volume_has_an_efficiency_of_its_own),
         cmocka_unit_test(a_compiler_makes_fewer_kernels_and_no_views),
         cmocka_unit_test(the_host_waits_for_copies_from_its_memory),

@@ -185,9 +185,23 @@ static void every_shipped_profile_is_read(void **state)
     assert_in_range(count, 5, 1000);
 }
 
+/* The clocks that data sheets call boost, from their fp32 rates. */
+static void a_clock_follows_from_the_rate_of_fp32(void **state)
+{
+    static const struct {
+        const char *name;
+        double hz;
+    } rows[] = {{"a100-sxm-80", 1.41e9}, {"h100-sxm-80", 1.98e9}, {"l40", 2.49e9}, {"t4", 1.59e9}, {"v100-sxm-32", 1.53e9}};
+    dit_cost_profile eager = profile_named("pytorch-eager");
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_close(device_named(rows[i].name, &eager).clock_hz, rows[i].hz, 0.02);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_follows_from_the_rate_of_fp32),
         cmocka_unit_test(attention_is_its_table_at_the_knots_of_every_accelerator),
         cmocka_unit_test(the_accelerators_of_the_papers_have_parameters),
         cmocka_unit_test(a_profile_reads_the_tables_of_its_kernels),

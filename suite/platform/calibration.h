@@ -31,6 +31,7 @@ const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", 
     X(COLLECTIVE_DISPATCH_S, PROFILE, "collective_dispatch_s", 0, 1)                                                   \
     X(CONV_EFFICIENCY, PROFILE, "conv_efficiency", 1e-3, 1)                                                            \
     X(CONV3D_EFFICIENCY, PROFILE, "conv3d_efficiency", 1e-3, 1)                                                        \
+    X(INDEXED_ELEMENTS_PER_CLOCK, PROFILE, "indexed_elements_per_clock", 1e-3, 1e3)                                    \
     X(KERNELS_BEFORE_MESSAGES, PROFILE, "kernels_before_messages", 0, 1)                                               \
     X(HOST_SCALE, PLATFORM, "host_scale", 0.01, 100)
 

@@ -23,7 +23,8 @@ static void add_members(dit_json_writer *w, const cJSON *base, cJSON *object)
 /* Fitted values follow the base's, or whose the base's follow, but for numbers that the profile states itself. */
 static void follow(dit_json_writer *w, const cJSON *base, cJSON *profile)
 {
-    static const char *const fitted[] = {"dispatch_s", "collective_dispatch_s", "conv_efficiency", "conv3d_efficiency"};
+    static const char *const fitted[] = {"dispatch_s", "collective_dispatch_s", "conv_efficiency", "conv3d_efficiency",
+                                         "indexed_elements_per_clock"};
     cJSON *like = cJSON_GetObjectItemCaseSensitive(profile, "like");
     if (!like) like = dit_json_put_object(w, profile, "like");
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
