@@ -230,7 +230,8 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
 
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "trace", "probe", "scope", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations",     "trace",
+                                       "probe",       "scope",       "prompts_differ", NULL};
     const cJSON *measure = NULL;
     int64_t warmup_runs = 1, warmup_most = 0, iterations = 1;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));

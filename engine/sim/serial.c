@@ -5,6 +5,7 @@
 #include "kernels/cost/decode.h"
 #include "kernels/cost/operator.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,8 +92,17 @@ static void charge_layer(dit_sim *sim, const encoder *e)
     charge_linear(sim, e, e->width, e->feed_forward, false, true);
 }
 
+/* Makes the time of one prompt that of several in one batch: the host issues as many kernels, whose bytes and products are
+ * multiples. */
+static void batch_prompts(const dit_cost_device *device, int64_t prompts, dit_cost_time *time)
+{
+    double starts_s = time->kernels * device->launch_s;
+    time->device_s = starts_s + (double)prompts * fmax(time->device_s - starts_s, 0);
+    time->last_s = time->device_s;
+}
+
 /* Charges what the profile's census says of the encoder. *found: it knows it. */
-static dit_status charge_counted(dit_sim *sim, const encoder *e, bool *found)
+static dit_status charge_counted(dit_sim *sim, const encoder *e, int64_t prompts, bool *found)
 {
     const dit_cost_profile *profile = dit_sim_get_profile(sim);
     const dit_census_size size = {.batch = 1, .text = (double)e->tokens};
@@ -101,6 +111,7 @@ static dit_status charge_counted(dit_sim *sim, const encoder *e, bool *found)
     *found = census != NULL;
     if (!census) return DIT_OK;
     dit_census_time time = dit_census_forward_time(census, dit_sim_get_device(sim), profile, &size);
+    batch_prompts(dit_sim_get_device(sim), prompts, &time.time);
     for (int64_t i = 0; i < e->runs; i++) dit_sim_charge_counted(sim, &time);
     dit_census_free(census);
     return DIT_OK;
@@ -113,8 +124,15 @@ static int64_t weight_bytes(const encoder *e)
     return e->layers * (attention + feed_forward) * (int64_t)sizeof(float);
 }
 
-static dit_status encode(dit_sim *sim, const dit_json *doc, dit_sim_serial *out)
+/* Prompts of one call of an encoder. */
+static int64_t prompts_of(const dit_json *doc, const dit_case *kase)
 {
+    return dit_json_is_true(dit_json_member(doc->root, "measure"), "prompts_differ") ? kase->num_images : 1;
+}
+
+static dit_status encode(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
+{
+    const int64_t prompts = prompts_of(doc, kase);
     const cJSON *list = NULL;
     double began = dit_sim_now(sim);
     char at[64];
@@ -125,8 +143,8 @@ static dit_status encode(dit_sim *sim, const dit_json *doc, dit_sim_serial *out)
         snprintf(at, sizeof at, "/text_encoders/%d", index++);
         DIT_TRY(read_encoder(doc, item, at, &e));
         bool counted;
-        DIT_TRY(charge_counted(sim, &e, &counted));
-        for (int64_t layer = 0; layer < e.runs * e.layers && !counted; layer++) charge_layer(sim, &e);
+        DIT_TRY(charge_counted(sim, &e, prompts, &counted));
+        for (int64_t layer = 0; layer < prompts * e.runs * e.layers && !counted; layer++) charge_layer(sim, &e);
         out->text_encoder_bytes += weight_bytes(&e);
     }
     dit_sim_synchronise(sim);
@@ -242,7 +260,7 @@ dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case 
     *out = (dit_sim_serial){0};
     bool latents = scope && strcmp(scope, "latents") == 0;
     if (!scope || (!latents && strcmp(scope, "pipeline") != 0)) return DIT_OK;
-    DIT_TRY(encode(sim, doc, out));
+    DIT_TRY(encode(sim, doc, kase, out));
     DIT_TRY(decode(sim, doc, kase, out));
     if (latents) out->vae_decode_s = 0, out->vae_peak_bytes = 0; /* its weights are there */
     if (!latents && out->vae_decode_s > 0) charge_pictures(sim, kase, out);

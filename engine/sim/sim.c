@@ -22,6 +22,7 @@ struct dit_sim {
         dit_census *of[2], *at;          /* of one batch row (NULL: operators cost their parts), of more; the piece's */
         int64_t blocks[DIT_BLOCK_KINDS]; /* of the case's model                                                  */
         bool piece, attention, done;     /* in a piece, in its attention; both halves of the piece are charged   */
+        bool alone;                      /* the world has one rank                                               */
         dit_census_call call;
         int tensor, calls; /* calls: the branches of guidance, one after the other, or all at once: 1 */
     } census;
@@ -159,6 +160,7 @@ dit_status dit_sim_read(dit_sim *sim, const dit_json *doc, int ranks)
     int together = (int)sim->links.devices_per_node;
     sim->device = dit_cost_device_together(&device, ranks < together ? ranks : together);
     sim->left = dit_cost_device_beside(&sim->device, sim->profile.communication_processors);
+    sim->census.alone = ranks == 1;
     dit_cost_set_hook(take_time, sim);
     return read_census(sim, doc);
 }
@@ -256,7 +258,10 @@ static int calls_of(const dit_sim *sim, const dit_piece *piece)
 
 static dit_census_call call_of(const dit_sim *sim, const dit_piece *piece)
 {
-    dit_census_call call = {.piece = DIT_CENSUS_BLOCK, .index = piece->block, .tensor = sim->census.tensor};
+    dit_census_call call = {.piece = DIT_CENSUS_BLOCK,
+                            .index = piece->block,
+                            .tensor = sim->census.tensor,
+                            .alone = sim->census.alone};
     if (piece->kind == DIT_PIECE_BEGIN) call.piece = DIT_CENSUS_BEGIN;
     if (piece->kind == DIT_PIECE_HEAD) call.piece = DIT_CENSUS_HEAD;
     while (call.piece == DIT_CENSUS_BLOCK && call.kind + 1 < DIT_BLOCK_KINDS &&

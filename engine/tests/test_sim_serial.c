@@ -23,20 +23,21 @@ static double bandwidth(const char *from, const char *to)
 
 static const dit_sim_grid grid = {.now_s = now_s, .pass = pass, .bandwidth = bandwidth};
 
-/* Charges a request whose VAE has this config, with software that lists its operators by hand. */
-static dit_status serial_of(const char *config, dit_sim_serial *out)
+/* Charges a request of so many images with a profile; `measure` and `members` are the case's. */
+static dit_status charged(const char *profile, int64_t images, const char *measure, const char *members,
+                          dit_sim_serial *out)
 {
     char text[2048];
     dit_json doc;
     dit_sim *sim;
-    dit_case kase = {.num_images = 1, .num_frames = 1};
+    dit_case kase = {.num_images = images, .num_frames = 1};
     clock_s = 0;
     snprintf(text, sizeof text,
              "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
-             "\"profile\":\"%s/workloads/profiles/pytorch-eager.json\",\"element\":\"fp16\",\"inside\":\"nvlink\","
+             "\"profile\":\"%s/workloads/profiles/%s.json\",\"element\":\"fp16\",\"inside\":\"nvlink\","
              "\"nvswitch\":true,\"devices_per_node\":8,\"bandwidth_bytes_per_s\":200e9},"
-             "\"measure\":{\"scope\":\"pipeline\"},\"vae\":{\"config\":%s}}",
-             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, config);
+             "\"measure\":{\"scope\":\"pipeline\"%s},%s}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, profile, measure, members);
     assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
     kase.vae = dit_json_member(doc.root, "vae");
     assert_ok(dit_sim_create(&grid, &sim));
@@ -46,6 +47,35 @@ static dit_status serial_of(const char *config, dit_sim_serial *out)
     dit_sim_free(sim);
     dit_json_release(&doc);
     return st;
+}
+
+/* Charges a request whose VAE has this config, with software that lists its operators by hand. */
+static dit_status serial_of(const char *config, dit_sim_serial *out)
+{
+    char members[1024];
+    snprintf(members, sizeof members, "\"vae\":{\"config\":%s}", config);
+    return charged("pytorch-eager", 1, "", members, out);
+}
+
+/* Prompts of a batch that differ are computed each, in one call: the host issues it once. */
+static void text_encoders_compute_each_prompt(void **state)
+{
+    static const char t5[] = "\"text_encoders\":[{\"name\":\"t5-xxl\",\"layers\":24,\"width\":4096,\"heads\":64,\"head_dim\":64,"
+                             "\"feed_forward\":10240,\"gated\":true,\"tokens\":512,\"runs\":1}]";
+    static const char differ[] = ",\"prompts_differ\":true";
+    dit_sim_serial one, same, each, twice;
+    (void)state;
+    assert_ok(charged("pytorch-eager-2025", 1, differ, t5, &one));
+    assert_ok(charged("pytorch-eager-2025", 32, "", t5, &same));
+    assert_ok(charged("pytorch-eager-2025", 32, differ, t5, &each));
+    assert_ok(charged("pytorch-eager-2025", 64, differ, t5, &twice));
+    assert_true(one.text_encoder_s > 0 && same.text_encoder_s == one.text_encoder_s);
+    assert_true(each.text_encoder_s > 2 * one.text_encoder_s && each.text_encoder_s < 32 * one.text_encoder_s);
+    assert_true(twice.text_encoder_s > 1.8 * each.text_encoder_s && twice.text_encoder_s < 2 * each.text_encoder_s);
+    assert_int_equal(each.text_encoder_bytes, one.text_encoder_bytes);
+    assert_ok(charged("pytorch-eager", 1, differ, t5, &one)); /* nothing is counted: layer by layer */
+    assert_ok(charged("pytorch-eager", 4, differ, t5, &each));
+    assert_true(each.text_encoder_s > 3.9 * one.text_encoder_s && each.text_encoder_s < 4.1 * one.text_encoder_s);
 }
 
 static void a_vae_that_is_not_built_takes_no_time(void **state)
@@ -103,6 +133,7 @@ static void weights_of_a_vae_are_counted_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_encoders_compute_each_prompt),
         cmocka_unit_test(a_vae_that_is_not_built_takes_no_time),
         cmocka_unit_test(a_mistake_in_a_vae_that_is_built_is_an_error),
         cmocka_unit_test(weights_of_a_vae_are_counted_once),

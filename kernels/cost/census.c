@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     double calls;
     polynomial bytes;
+    bool table; /* copied from the host, if it lies there */
 } wait;
 typedef struct {
     double views;
@@ -364,6 +365,7 @@ static dit_status read_wait(const reading *r, const cJSON *row, const char *poin
     wait *out = memory;
     DIT_TRY(dit_json_only_keys(r->doc, row, pointer, keys));
     DIT_TRY(read_calls(r, row, pointer, &out->calls));
+    out->table = strcmp(dit_json_text_or(row, "op", ""), "copy_from_host") == 0;
     return optional_polynomial(r, row, pointer, "bytes", &out->bytes);
 }
 
@@ -751,6 +753,7 @@ static dit_census_time time_of_half(const dit_census *census, const dit_cost_dev
     }
     for (int i = h->first_wait; i < h->first_wait + h->waits; i++) {
         const wait *w = ELEMENTS(census, waits, const wait) + i;
+        if (w->table && call->alone && profile->tables_on_device_alone) continue;
         out.waits = true;
         calls += w->calls;
         if (profile->pageable_copy_bytes_per_s > 0)

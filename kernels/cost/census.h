@@ -76,6 +76,7 @@ typedef struct {
     int kind;
     int64_t index, blocks;
     double tensor;
+    bool alone; /* no other rank: the model's own pipeline runs, not the library's */
     dit_census_size size;
 } dit_census_call;
 dit_census_time dit_census_half_time(const dit_census *census, const dit_cost_device *device,

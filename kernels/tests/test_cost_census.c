@@ -193,6 +193,14 @@ static void the_host_waits_for_copies_from_its_memory(void **state)
     assert_true(begin.waits);
     assert_close(begin.wait_s, 2 * 8e6 / 1e9, 1e-12);
     assert_close(begin.time.host_s, 2e-5 + 5e-6, 1e-12);
+    dit_cost_profile on_device = counted; /* the tables of one rank */
+    on_device.tables_on_device_alone = true;
+    assert_true(dit_census_half_time(census, &d, &on_device, &call, DIT_CENSUS_BEFORE).waits);
+    call.alone = true;
+    assert_true(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE).waits);
+    begin = dit_census_half_time(census, &d, &on_device, &call, DIT_CENSUS_BEFORE);
+    assert_false(begin.waits);
+    assert_close(begin.wait_s + begin.time.host_s, 5e-6, 1e-12);
     call.piece = DIT_CENSUS_HEAD; /* not in the file */
     assert_close(dit_census_half_time(census, &d, &counted, &call, DIT_CENSUS_BEFORE).time.host_s, 0, 0);
     dit_census_free(census);

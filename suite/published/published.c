@@ -419,11 +419,12 @@ static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
     static const char *const keys[] = {"source",     "model",    "method",
                                        "why",        "runtime",  "pipefusion_warmup_steps",
                                        "scope",      "tiling",   "synchronous_steps_more",
-                                       "joint_text", "profiles", NULL};
+                                       "joint_text", "profiles", "platforms",
+                                       "prompts_differ", NULL};
     char pointer[64];
     const char *text, *scope = "pipeline", *model = "", *method = "", *runtime = "", *joint_text = "replicate";
     int64_t steps = 0;
-    bool tiling = false;
+    bool tiling = false, differ = false;
     snprintf(pointer, sizeof pointer, "/sources/%d", index);
     if (!cJSON_IsObject(row)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a row is an object");
     DIT_TRY(dit_json_only_keys(doc, row, pointer, keys));
@@ -434,12 +435,15 @@ static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "runtime", &runtime));
     DIT_TRY(dit_json_optional_int(doc, row, pointer, "pipefusion_warmup_steps", 0, 100000, &steps));
     DIT_TRY(dit_json_optional_bool(doc, row, pointer, "tiling", &tiling));
+    DIT_TRY(dit_json_optional_bool(doc, row, pointer, "prompts_differ", &differ));
     DIT_TRY(dit_json_optional_int(doc, row, pointer, "synchronous_steps_more", 0, 1000, &steps));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "joint_text", &joint_text));
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "scope", &scope));
     if (dit_json_member(row, "profiles")) DIT_TRY(check_texts(doc, row, pointer, "profiles"));
-    if (strcmp(joint_text, "replicate") != 0)
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is not replicate", joint_text);
+    if (dit_json_member(row, "platforms")) DIT_TRY(check_texts(doc, row, pointer, "platforms"));
+    if (strcmp(joint_text, "replicate") != 0 && strcmp(joint_text, "divisible") != 0)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is neither replicate nor divisible",
+                             joint_text);
     if (strcmp(scope, "pipeline") == 0 || strcmp(scope, "latents") == 0) return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "scope \"%s\" is neither pipeline nor latents", scope);
 }
@@ -571,9 +575,12 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
         out->known = *dit_json_text_or(row, "source", "");
         out->runtime = dit_json_text_or(row, "runtime", NULL);
         out->tiling = cJSON_IsTrue(dit_json_member(row, "tiling"));
+        out->prompts_differ = cJSON_IsTrue(dit_json_member(row, "prompts_differ"));
         out->synchronous_more = (int)dit_json_int_or(row, "synchronous_steps_more", 0);
-        out->text_replicated = dit_json_member(row, "joint_text") != NULL;
+        out->text_replicated = strcmp(dit_json_text_or(row, "joint_text", ""), "replicate") == 0;
+        out->text_divisible = strcmp(dit_json_text_or(row, "joint_text", ""), "divisible") == 0;
         out->profiles = dit_json_member(row, "profiles");
+        out->platforms = dit_json_member(row, "platforms");
         break;
     }
     if (point->scope[0]) out->scope = point->scope;

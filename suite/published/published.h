@@ -104,7 +104,10 @@ typedef struct {
     bool tiling;                 /* clips are decoded in tiles                                     */
     int synchronous_more;        /* synchronous steps beyond the warm-up steps that it tells of    */
     bool text_replicated;        /* every sequence rank computes all of a joint text               */
+    bool prompts_differ;         /* of the images of a batch                                       */
+    bool text_divisible;         /* so it does where their number does not divide the text         */
     const cJSON *profiles;       /* profiles of its software in place of those of run times; NULL  */
+    const cJSON *platforms;      /* platforms with its hosts in place of those of hardware.json; NULL */
 } suite_published_habits;
 /* Returns the first row of "sources" in methods.json with which the point's source begins, and its model where the row
  * has one. Without a row: what xDiT does by itself. */

@@ -159,7 +159,7 @@ static bool check_platform(const suite_published_names *names, const suite_publi
                     interconnect);
     if (found == SUITE_PUBLISHED_DEVICES)
         return skip(out, SUITE_SKIP_DEVICES, "%d devices, %s has fewer", (int)point->gpus, platform);
-    out->platform = platform;
+    out->platform = dit_json_text_or(out->habits.platforms, platform, platform);
     return true;
 }
 
@@ -317,6 +317,14 @@ static bool is_cut(const suite_point *point)
     return point->search || dit_parallel_sequence_degree(&point->parallel) > 1;
 }
 
+/* Whether each of these ranks computes all of a joint text. The meshes of a search differ in it: they share it. */
+static bool replicates_text(const suite_point *point)
+{
+    if (point->habits.text_replicated || !point->habits.text_divisible || point->search)
+        return point->habits.text_replicated;
+    return point->text_tokens % dit_parallel_sequence_degree(&point->parallel) != 0;
+}
+
 static bool is_latency(const suite_point *point)
 {
     const suite_published_point *published = point->published;
@@ -341,7 +349,7 @@ static void add_defaults(dit_json_writer *w, const suite_point *point, bool vide
     dit_json_put_int(w, defaults, "num_images", published->batch ? published->batch : 1);
     dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
     if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
-    if (point->is_joint && point->habits.text_replicated && is_cut(point))
+    if (point->is_joint && is_cut(point) && replicates_text(point))
         dit_json_put_string(w, defaults, "joint_text", "replicate");
     if (video && point->habits.tiling && is_latency(point)) dit_json_put_bool(w, defaults, "tiling", true);
     if (point->parallel.num_pipeline_patch)
@@ -358,6 +366,8 @@ static void add_measure(dit_json_writer *w, const suite_point *point, cJSON *wor
         dit_json_put_bool(w, measure, "waits", !point->packed);
     else
         dit_json_put_string(w, measure, "scope", is_latency(point) ? point->habits.scope : "denoise");
+    if (is_latency(point) && point->published->batch > 1 && point->habits.prompts_differ)
+        dit_json_put_bool(w, measure, "prompts_differ", true);
 }
 
 static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
@@ -466,6 +476,7 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     *video = model.video;
     *built = model.config && model.scheduler;
     out->is_joint = strcmp(dit_json_text_or(model.text, "injection", ""), "joint") == 0;
+    out->text_tokens = dit_json_int_or(model.text, "tokens", 0);
     suite_model_release(&model);
     return DIT_OK;
 }

@@ -54,8 +54,8 @@ static dit_status write_to(const char *folder, const char *name, const suite_clu
 /* What the host's work costs on this platform. */
 static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *profile)
 {
-    static const char *const costs[] = {"dispatch_s",    "view_dispatch_s", "collective_dispatch_s",
-                                        "synchronise_s", "graph_launch_s",  "graph_kernel_s"};
+    static const char *const costs[] = {"dispatch_s",     "view_dispatch_s", "collective_dispatch_s", "synchronise_s",
+                                        "graph_launch_s", "graph_kernel_s",  "picture_element_s"};
     for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
         const cJSON *cost = dit_json_member(profile, costs[i]);
         if (!cJSON_IsNumber(cost)) continue; /* the engine says what is wrong with it */

@@ -189,6 +189,10 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
         {"xdit-project/xdit_assets: performance/hunuyuandit/a.png", "HunyuanDiT-v1.2", "ulysses", ULYSSES,
          "torch.compile", 0, "auto", "torch-compile-2024"},
         {"somebody else", "FLUX.1-dev", "ulysses", ULYSSES, "torch.compile", 0, "auto", "torch-compile-2025"},
+        {"ml-energy/leaderboard: public/data/models/a", "FLUX.1-dev", "ulysses", ULYSSES, "eager", 0, "auto",
+         "pytorch-eager-2025"}, /* 4 ranks divide 512 tokens, and not 333 */
+        {"ml-energy/leaderboard: public/data/models/a", "SD3.5-medium", "ulysses", ULYSSES, "eager", 0, "replicate",
+         "pytorch-eager-2025"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -198,6 +202,29 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
         assert_int_equal(dit_json_int_or(parallel, "warmup_steps", 0), cases[i].warmup_steps);
         assert_string_equal(dit_json_text_or(parallel, "joint_text", "auto"), cases[i].joint_text);
         assert_string_equal(point.profile, cases[i].profile);
+        suite_point_release(&point);
+    }
+}
+
+/* Its machine has a host of its own, whatever the number of devices. */
+static void a_source_may_have_hosts_of_its_own(void **state)
+{
+    static const char *const rows[][3] = {
+        {"ml-energy/leaderboard: public/data/models/a", "H100", "8xh100-mlenergy"},
+        {"ml-energy/leaderboard: public/data/models/Wan-AI", "8xB200", "8xb200-mlenergy"},
+        {"ml-energy/leaderboard: public/data/models/a", "A100", "8xa100-sxm"},
+        {"somebody else", "H100", "8xh100-sxm"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char members[1024];
+        snprintf(members, sizeof members,
+                 "\"source\":\"%s\",\"model\":\"FLUX.1-dev\",\"resolution\":\"1024x1024\",\"steps\":20,"
+                 "\"hardware\":\"%s\",\"interconnect\":\"NVLink\",\"metric\":\"latency\",\"unit\":\"s\",\"gpus\":1,"
+                 "\"method\":\"single\",\"value\":2",
+                 rows[i][0], rows[i][1]);
+        suite_point point = understood(members);
+        if (point.skip) fail_msg("%s: %s", members, point.detail);
+        assert_string_equal(point.platform, rows[i][2]);
         suite_point_release(&point);
     }
 }
@@ -564,6 +591,7 @@ int main(void)
         cmocka_unit_test(a_point_becomes_one_case),
         cmocka_unit_test(what_a_source_does_is_known),
         cmocka_unit_test(habits_of_a_source_are_those_of_its_code),
+        cmocka_unit_test(a_source_may_have_hosts_of_its_own),
         cmocka_unit_test(a_decode_is_tiled_where_the_source_does_so),
         cmocka_unit_test(a_run_time_is_that_of_the_source),
         cmocka_unit_test(a_batch_is_one_case),

@@ -27,6 +27,7 @@ static void put_virtual_measure(dit_json_writer *w, const suite_matrix *matrix, 
     dit_json_put_int(w, measure, "warmup_runs", 0);
     dit_json_put_int(w, measure, "iterations", 1);
     if (matrix->waits) dit_json_put_bool(w, measure, "waits", true);
+    if (matrix->prompts_differ) dit_json_put_bool(w, measure, "prompts_differ", true);
     if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
 }
 

@@ -71,7 +71,8 @@ const char *const *suite_workload_scopes(void)
 static dit_status read_measure(suite_workload *workload)
 {
     static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s", "trace",
-                                       "probe",       "scope",       "waits",      NULL};
+                                       "probe",       "scope",       "waits",      "prompts_differ",
+                                       NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
@@ -88,6 +89,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &matrix->probe));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
+    DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "prompts_differ", &matrix->prompts_differ));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
     if (dit_words_find(suite_workload_scopes(), matrix->scope) < 0)
         return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, suite_workload_scopes());

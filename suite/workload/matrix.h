@@ -54,6 +54,7 @@ typedef struct suite_matrix {
     bool trace;          /* one more run of every case, recorded */
     bool converged;      /* pictures are held against a converged reference (programs/converged.h) */
     bool probe;          /* one more run of every case, in which every layer is compared from step to step */
+    bool prompts_differ; /* simulated: each image of a batch has a prompt of its own                 */
     bool waits;          /* simulated: the host waits for the device after every forward of a layer */
     const char
         *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
