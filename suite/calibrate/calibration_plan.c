@@ -141,6 +141,7 @@ static dit_status load_file(suite_calibration_plan *plan, const char *name, cons
     DIT_TRY(suite_path(path, "%s/%s", folder, name));
     DIT_TRY(suite_contradictions_points(&plan->contradictions, path, &file->published));
     file->name = name;
+    file->judged = !dit_json_member(dit_json_member(plan->source.root, "not_judged"), name);
     plan->file_count++;
     *out = file;
     return understand_file(&plan->names, file);
@@ -221,6 +222,20 @@ static dit_status read_points(const plan_reader *reader, const cJSON *object, co
     return DIT_OK;
 }
 
+/* Checks {"FILE": why}: files whose points no fit is judged by. */
+static dit_status check_not_judged(const dit_json *doc)
+{
+    const cJSON *files = NULL, *why;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "not_judged", &files));
+    cJSON_ArrayForEach(why, files)
+    {
+        char at[256];
+        dit_json_pointer_join(at, sizeof at, "/not_judged", why->string);
+        if (!cJSON_IsString(why)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected a reason, a text");
+    }
+    return DIT_OK;
+}
+
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 static dit_status read_stage(plan_reader *reader, const cJSON *object, const char *pointer)
@@ -262,8 +277,8 @@ static dit_status read_stages(plan_reader *reader)
 
 static dit_status read_plan(suite_calibration_plan *plan)
 {
-    static const char *const keys[] = {"schema", "name",   "title",  "deviation", "huber",
-                                       "rounds", "bounds", "stages", NULL};
+    static const char *const keys[] = {"schema", "name",   "title",  "deviation",  "huber",
+                                       "rounds", "bounds", "stages", "not_judged", NULL};
     static const char schema[] = "ditbench.calibration_plan/1";
     const dit_json *doc = &plan->source;
     plan_reader reader = {.doc = doc, .plan = plan};
@@ -279,6 +294,7 @@ static dit_status read_plan(suite_calibration_plan *plan)
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "rounds", 1, 1000, &rounds));
     plan->rounds = (int)rounds;
     DIT_TRY(check_bounds(doc));
+    DIT_TRY(check_not_judged(doc));
     dit_hash(doc->text, doc->length, plan->hash);
     DIT_TRY(suite_published_names_load(NULL, &plan->names));
     DIT_TRY(suite_contradictions_read(&plan->contradictions));

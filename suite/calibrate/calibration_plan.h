@@ -38,6 +38,7 @@ typedef struct {
     char hash[DIT_HASH_HEX];
     suite_published published;
     suite_point *points; /* all of the file, as they are understood */
+    bool judged;         /* a fit without a machine or a model is held against its points */
 } suite_planned_file;
 
 /* Texts lie in the source. release accepts a zeroed plan. */

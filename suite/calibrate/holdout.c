@@ -27,6 +27,13 @@ static bool is_first(const suite_calibration_run *run, group_kind kind, int inde
     return true;
 }
 
+static bool is_judged(const suite_judged_points *all, group_kind kind, const char *group)
+{
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(group_of(&all->points[i], kind), group) == 0) return true;
+    return false;
+}
+
 /* ---- one group --------------------------------------------------------------------------------------------------- */
 
 /* Skips the members of a group, or all others. */
@@ -49,10 +56,20 @@ static dit_status is_moved(const suite_calibration_run *run, int stage, const su
     return DIT_OK;
 }
 
+/* Whether the stage has points of files that are judged. What others say touches no judged point. */
+static bool has_judged(const suite_calibration_plan *plan, const suite_planned_stage *stage)
+{
+    for (int i = 0; i < stage->point_count; i++)
+        for (int j = 0; j < plan->file_count; j++)
+            if (strcmp(plan->files[j].name, stage->points[i].file) == 0 && plan->files[j].judged) return true;
+    return false;
+}
+
 /* Whether the stage would find other values than those of the base. */
 static dit_status is_concerned(const suite_calibration_run *run, int stage, const suite_fitted_point *points, bool *out)
 {
     *out = false;
+    if (!has_judged(&run->plan, &run->plan.stages[stage])) return DIT_OK;
     for (int i = 0; i < run->plan.stages[stage].point_count && !*out; i++) *out = points[i].skipped;
     for (int i = 0; i < run->plan.stages[stage].point_count && !*out; i++)
         DIT_TRY(is_moved(run, stage, &points[i], out));
@@ -132,9 +149,11 @@ static dit_status put_kind(suite_calibration_run *run, group_kind kind, suite_ju
     cJSON *entry = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, entry, "by", kind_names[kind]);
     cJSON *groups = dit_json_put_array(&w, entry, "groups");
-    for (int i = 0; i < run->point_count && w.status == DIT_OK; i++)
-        if (is_first(run, kind, i))
-            dit_json_put_status(&w, hold_out(run, kind, group_of(&run->points[i], kind), all, groups, &used));
+    for (int i = 0; i < run->point_count && w.status == DIT_OK; i++) {
+        const char *group = group_of(&run->points[i], kind);
+        if (is_first(run, kind, i) && is_judged(all, kind, group))
+            dit_json_put_status(&w, hold_out(run, kind, group, all, groups, &used));
+    }
     put_errors(&w, entry, all->sizes, used);
     return w.status;
 }

@@ -43,7 +43,8 @@ dit_status suite_judged_points_gather(const suite_calibration_plan *plan, suite_
     out->sizes = calloc(room, sizeof *out->sizes);
     if (!out->planned || !out->points || !out->accelerators || !out->predicted || !out->sizes)
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for held-out points");
-    for (int i = 0; i < plan->file_count; i++) DIT_TRY(add_file(&plan->files[i], out));
+    for (int i = 0; i < plan->file_count; i++)
+        if (plan->files[i].judged) DIT_TRY(add_file(&plan->files[i], out));
     return DIT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Plans of calibrations, and calibrations beside those that are committed. */
 #include "suite/calibrate/calibrate.h"
+#include "suite/calibrate/judged_points.h"
 
 #include "suite/tests/calibration_fixture.h"
 
@@ -56,6 +57,8 @@ static void a_plan_that_cannot_be_followed_is_refused(void **state)
     plan_refused(PLAN STAGE("a", UNBOUNDED, ALONE) "],\"bounds\":" BOUNDS("0.1", "0.2") "}", DIT_ERR_JSON_VALUE,
                  "the plan allows 0.1 to 0.2");
     plan_refused("[]", DIT_ERR_JSON_TYPE, "expected an object");
+    plan_refused(PLAN STAGE("a", GEMM, ALONE) "],\"not_judged\":{\"mlenergy.json\":7}}", DIT_ERR_JSON_TYPE,
+                 "/not_judged/mlenergy.json");
     plan_refused(PLAN "7]}", DIT_ERR_JSON_TYPE, "/stages/0");
     plan_refused(PLAN "{\"name\":7}]}", DIT_ERR_JSON_TYPE, "/stages/0/name");
     plan_refused(PLAN "{\"name\":\"a\",\"why\":\"w\",\"parameters\":{}}]}", DIT_ERR_JSON_TYPE, "/stages/0/parameters");
@@ -104,6 +107,26 @@ static void bounds_of_a_key_hold_for_its_values(void **state)
     unlink(path);
 }
 
+/* Points of a file may be fitted on, and yet no fit without a machine or a model is held against them. */
+static void a_file_may_be_fitted_on_and_not_judged(void **state)
+{
+    static const char *const plans[] = {PLAN STAGE("a", GEMM, ALONE) "]}",
+                                        PLAN STAGE("a", GEMM, ALONE) "],\"not_judged\":{\"paper_numbers.json\":\"w\"}}"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char path[TEST_FOLDER];
+        suite_calibration_plan plan;
+        suite_judged_points judged;
+        test_file_make(path, plans[i], strlen(plans[i]));
+        assert_int_equal(suite_calibration_plan_load(path, &plan), DIT_OK);
+        assert_int_equal(suite_judged_points_gather(&plan, &judged), DIT_OK);
+        assert_true(plan.stages[0].point_count > 0 && (judged.count > 0) == (i == 0));
+        suite_judged_points_release(&judged);
+        suite_calibration_plan_release(&plan);
+        unlink(path);
+    }
+}
+
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static void a_changed_byte_is_named(void **state)
@@ -134,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_that_cannot_be_followed_is_refused),
         cmocka_unit_test(bounds_of_a_key_hold_for_its_values),
+        cmocka_unit_test(a_file_may_be_fitted_on_and_not_judged),
         cmocka_unit_test(doubtful_points_are_never_fitted_on),
         cmocka_unit_test(a_changed_byte_is_named),
     };
