@@ -12,10 +12,16 @@ enum {
     BARS_TICK_FONT = 11,
     BARS_VALUE_FONT = 9,
     BARS_LEFT = 72,
+    BARS_OVERHANG = 240, /* the most room for labels at an angle */
     BARS_RIGHT = 14,
     BARS_TOP = 28,
     BARS_INNER_MOST = CANVAS_WIDEST - 20 - BARS_LEFT - BARS_RIGHT,
 };
+
+/* Lines across a panel. */
+#define CHANCE_DASH   "dt 2"
+#define SEEDED_DASH   "dt 3"
+#define SEEDED_COLOUR "#b8430f"
 
 /* How the bars of all panels stand; the same for each panel so that widths compare. */
 typedef struct {
@@ -115,6 +121,20 @@ static bool has_markers(const report_grid *grid)
     return !grid->simulated; /* measured records have them, or the page says that they lack them */
 }
 
+static bool is_seeded(const report_cell *cell)
+{
+    char weights[REPORT_TAG_TEXT];
+    return cell->bar.n > 0 && report_case_tag(cell->kase, "weights", weights, sizeof weights) &&
+           strcmp(weights, "seeded") == 0;
+}
+
+static bool has_seeded(const report_grid *grid)
+{
+    for (int i = 0; i < grid->count; i++)
+        if (is_seeded(&grid->cells[i])) return true;
+    return false;
+}
+
 static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     const char *const *parts = c->kind->parts;
@@ -126,8 +146,29 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
     }
     for (int i = 0; !parts && i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_SWATCH);
     const canvas_entry marker = {.name = c->kind->marker, .colour = "#111111", .glyph = CANVAS_MARKER};
-    if (marker.name && has_markers(c->grid)) canvas_add_legend(canvas, &marker);
+    const canvas_entry chance = {
+        .name = c->kind->marker, .colour = "#111111", .glyph = CANVAS_LINE, .dash = CHANCE_DASH};
+    const canvas_entry seeded = {
+        .name = "seeded weights", .colour = SEEDED_COLOUR, .glyph = CANVAS_LINE, .dash = SEEDED_DASH};
+    if (marker.name && has_markers(c->grid)) canvas_add_legend(canvas, c->kind->lines ? &chance : &marker);
+    if (c->kind->lines && has_seeded(c->grid)) canvas_add_legend(canvas, &seeded);
     compose_add_evidence(c, canvas, CANVAS_SWATCH, true);
+}
+
+/* How far labels at an angle, which end under their groups, reach to the left of the first panel's bars. */
+static double overhang(const report_grid *grid, const bars_layout *layout)
+{
+    const double along = 0.77; /* the cosine of the angle */
+    double most = 0;
+    for (int first = 0; first < grid->count && layout->rotated; first = compose_panel_end(grid, first)) {
+        double left = 0;
+        for (int i = first; i < compose_panel_end(grid, first); i = compose_group_end(grid, i)) {
+            double width = group_width(grid, i, compose_group_end(grid, i), layout);
+            most = fmax(most, along * report_text_width(grid->cells[i].x, BARS_TICK_FONT) - left - width / 2);
+            left += width;
+        }
+    }
+    return most;
 }
 
 static void set_up_canvas(report_composition *c, const bars_layout *layout, report_canvas *canvas)
@@ -136,12 +177,13 @@ static void set_up_canvas(report_composition *c, const bars_layout *layout, repo
     if (inner < title) inner = title;
     if (inner < 200) inner = 200;
     double labels = layout->rotated ? 0.64 * layout->longest_label + 14 : 20;
-    *canvas = compose_canvas(c, (compose_plot){.width = (int)inner,
-                                               .height = BARS_PLOT_HEIGHT,
-                                               .left = BARS_LEFT,
-                                               .right = BARS_RIGHT,
-                                               .top = BARS_TOP,
-                                               .bottom = (int)labels + 30});
+    *canvas =
+        compose_canvas(c, (compose_plot){.width = (int)inner,
+                                         .height = BARS_PLOT_HEIGHT,
+                                         .left = (int)fmax(BARS_LEFT, fmin(overhang(c->grid, layout), BARS_OVERHANG)),
+                                         .right = BARS_RIGHT,
+                                         .top = BARS_TOP,
+                                         .bottom = (int)labels + 30});
     fill_legend(c, canvas);
     compose_fit(c, canvas);
 }
@@ -265,6 +307,38 @@ static int write_markers(bars_panel *p)
     return block;
 }
 
+/* A line across the panel at the mean of some cells: what their marker is, or what seeded weights reach. */
+static int write_line(bars_panel *p, bool of_seeded)
+{
+    double sum = 0;
+    int count = 0;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        if (of_seeded ? !is_seeded(cell) : cell->bar.n == 0 || !cell->bar.has_marker) continue;
+        sum += of_seeded ? cell->bar.part[0] : cell->bar.marker;
+        count++;
+    }
+    if (!count) return -1;
+    int block = compose_block(p->c, of_seeded ? "seeded weights" : p->c->kind->marker, "left y width 0");
+    dit_buffer_printf(&p->c->files->data, "0 %.6g %.2f 0\n", sum / count * p->scale.factor, p->inner);
+    return block;
+}
+
+static void add_plot(dit_buffer *script, int *count, const char *id, int block, const char *how)
+{
+    if (block < 0) return;
+    dit_buffer_printf(script, "%s'%s.dat' index %d using %s", (*count)++ ? ", \\\n     " : "plot ", id, block, how);
+}
+
+static void put_lines(bars_panel *p, int *count)
+{
+    const report_composition *c = p->c;
+    add_plot(&c->files->script, count, c->id, write_line(p, false),
+             "1:2:3:4 with vectors nohead lw 1.6 " CHANCE_DASH " lc rgb '#111111'");
+    add_plot(&c->files->script, count, c->id, write_line(p, true),
+             "1:2:3:4 with vectors nohead lw 2 " SEEDED_DASH " lc rgb '" SEEDED_COLOUR "'");
+}
+
 /* Published points of one series, in their own colour; of a stacked kind all, since a total is no part. */
 static int write_published(bars_panel *p, int series)
 {
@@ -369,12 +443,6 @@ static void put_axes(const bars_panel *p)
                 p->layout->rotated ? (0.64 * p->layout->longest_label + 30) / 15.0 : 2.4);
 }
 
-static void add_plot(dit_buffer *script, int *count, const char *id, int block, const char *how)
-{
-    if (block < 0) return;
-    dit_buffer_printf(script, "%s'%s.dat' index %d using %s", (*count)++ ? ", \\\n     " : "plot ", id, block, how);
-}
-
 static void put_rectangles(bars_panel *p, int which, compose_look look, int *count)
 {
     const report_composition *c = p->c;
@@ -420,7 +488,10 @@ static void put_plots(bars_panel *p)
              "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1.4 lc rgb '#111111'");
     add_plot(script, &count, c->id, write_intervals(p, true),
              "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1 lc rgb '#555555'");
-    add_plot(script, &count, c->id, write_markers(p), "1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'");
+    if (c->kind->lines)
+        put_lines(p, &count);
+    else
+        add_plot(script, &count, c->id, write_markers(p), "1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'");
     put_published(p, &count);
     dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n"); /* every case of the panel is a gap */
 }

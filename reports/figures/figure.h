@@ -43,7 +43,8 @@ typedef enum {
     REPORT_DRAW_PARETO,
     REPORT_DRAW_HEATMAP,
     REPORT_DRAW_PROFILE,
-    REPORT_DRAW_CONTACT
+    REPORT_DRAW_CONTACT,
+    REPORT_DRAW_DECISIONS
 } report_drawing;
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
@@ -56,6 +57,7 @@ typedef struct report_figure_kind {
     const char *y_label;
     const char *const *parts; /* names of the stacked parts, NULL-terminated; NULL: one part, coloured by series */
     const char *marker;       /* what the marker is, or NULL */
+    bool lines;               /* the marker is a line across the panel, and so is the value of seeded weights */
     const char *whiskers;     /* what intervals are of; NULL: of the median over processes */
     const char *reading;      /* one sentence for the caption: how to read it */
     bool on_request;          /* drawn when a workload asks for it, not by itself */
@@ -88,6 +90,8 @@ typedef struct report_figure_kind {
     X(heatmap) \
     X(profile_grid) \
     X(contact) \
+    X(decisions) \
+    X(quality_bars) \
     X(agreement)
 /* clang-format on */
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;

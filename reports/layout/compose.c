@@ -326,6 +326,7 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
         [REPORT_DRAW_TIMELINE] = compose_timeline,   [REPORT_DRAW_SCHEDULE] = compose_schedule,
         [REPORT_DRAW_PARETO] = compose_pareto,       [REPORT_DRAW_HEATMAP] = compose_heatmap,
         [REPORT_DRAW_PROFILE] = compose_profile,     [REPORT_DRAW_CONTACT] = compose_contact,
+        [REPORT_DRAW_DECISIONS] = compose_decisions,
     };
     dit_status st = compose[kind->drawing](&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {

@@ -39,6 +39,9 @@ dit_status compose_profile(report_composition *c);
 /* Draws the first pictures of cases side by side. Errors: DIT_ERR_NOT_FOUND when no case has any. */
 dit_status compose_contact(report_composition *c);
 
+/* Draws which steps caches computed, a row for each case. Errors: DIT_ERR_NOT_FOUND when no case has a cache. */
+dit_status compose_decisions(report_composition *c);
+
 /* Draws lines over a number. The axis is logarithmic for distances and linear for other units. */
 dit_status compose_error(report_composition *c);
 

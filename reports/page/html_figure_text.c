@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TEXT_PANELS = 8, TEXT_COLUMNS = 12, TEXT_PICTURES = 6 };
+enum { TEXT_PANELS = 8, TEXT_COLUMNS = 12, TEXT_PICTURES = 6, TEXT_ROWS = 24 };
 
 static double value_of(const report_cell *cell, const report_figure_kind *kind)
 {
@@ -97,6 +97,22 @@ static void put_pictures(const report_drawing_result *figure, dit_buffer *out)
     }
 }
 
+/* Puts what each cache decided, a letter for each step. */
+static void put_decisions(const report_drawing_result *figure, dit_buffer *out)
+{
+    int shown = 0;
+    for (int i = 0; i < figure->grid.count; i++) {
+        const report_cell *cell = &figure->grid.cells[i];
+        const report_decisions *decisions = &cell->kase->decisions;
+        if (!decisions->digits || cell->bar.n == 0) continue;
+        if (++shown > TEXT_ROWS) continue;
+        put(out, " "), put(out, cell->kase->label);
+        dit_buffer_printf(out, ": %.0f of %zu steps computed, %s.", cell->bar.part[0], strlen(decisions->digits),
+                          decisions->reasons);
+    }
+    if (shown > TEXT_ROWS) dit_buffer_printf(out, " %d more cases.", shown - TEXT_ROWS);
+}
+
 void report_figure_text(const report_drawing_result *figure, dit_buffer *out)
 {
     const report_figure_kind *kind = figure->kind;
@@ -106,6 +122,7 @@ void report_figure_text(const report_drawing_result *figure, dit_buffer *out)
         put(out, kind->reading);
         if (kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_printf(out, " %d pairs.", figure->grid.count);
         if (kind->drawing == REPORT_DRAW_CONTACT) put_pictures(figure, out);
+        if (kind->drawing == REPORT_DRAW_DECISIONS) put_decisions(figure, out);
         return;
     }
     put(out, kind->drawing == REPORT_DRAW_BARS ? "Bars" : "Lines");

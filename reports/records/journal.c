@@ -214,6 +214,28 @@ static dit_status read_probe(const dit_json *doc, const cJSON *record, int64_t p
     return set_text(&kase->probe.digest, digest);
 }
 
+/* A digit and a letter for each step, which figures draw. */
+static dit_status read_decisions(const dit_json *doc, const cJSON *record, report_case *kase)
+{
+    enum { MOST_STEPS = 10000 };
+    const cJSON *cache = NULL;
+    const char *digits = NULL, *reasons = NULL;
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "cache", &cache));
+    report_decisions_release(&kase->decisions);
+    if (!cache) return DIT_OK;
+    DIT_TRY(dit_json_optional_string(doc, cache, "/record/cache", "decisions", &digits));
+    DIT_TRY(dit_json_optional_string(doc, cache, "/record/cache", "reasons", &reasons));
+    if (!digits || !reasons) return DIT_OK;
+    size_t steps = strlen(digits);
+    if (strspn(digits, "01") != steps || strlen(reasons) != steps || strspn(reasons, ".wfmkt") != steps ||
+        steps > MOST_STEPS)
+        return dit_json_fail(doc, "/record/cache/decisions", DIT_ERR_JSON_VALUE,
+                             "a digit, and in \"reasons\" one of the letters w, f, m, k, t and \".\", for each step "
+                             "expected");
+    DIT_TRY(set_text(&kase->decisions.digits, digits));
+    return set_text(&kase->decisions.reasons, reasons);
+}
+
 /* What the records of a line's case must say: "simulated" where the cost model stands for the hardware. */
 static dit_status read_backend(const dit_json *doc, const char **out)
 {
@@ -391,6 +413,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(read_trace(doc, record, process->process, kase));
     DIT_TRY(read_probe(doc, record, process->process, kase));
     DIT_TRY(report_shown_read(doc, record, process->process, &kase->shown));
+    DIT_TRY(read_decisions(doc, record, kase));
     return read_traffic(doc, record, kase);
 }
 

@@ -28,6 +28,13 @@ void report_probe_file_release(report_probe_file *probe)
     *probe = (report_probe_file){0};
 }
 
+void report_decisions_release(report_decisions *decisions)
+{
+    free(decisions->digits);
+    free(decisions->reasons);
+    *decisions = (report_decisions){0};
+}
+
 void report_trace_release(report_trace *trace)
 {
     free(trace->path);
@@ -51,6 +58,7 @@ static void report_case_release(report_case *kase)
     report_trace_release(&kase->trace);
     report_probe_file_release(&kase->probe);
     report_shown_release(&kase->shown);
+    report_decisions_release(&kase->decisions);
     report_failure_release(&kase->failure);
     cJSON_Delete(kase->tags);
     for (int i = 0; i < kase->process_count; i++) free(kase->processes[i].hosts);

@@ -43,6 +43,11 @@ typedef struct {
     char *path, *digest; /* NULL: none. The file need not be there */
     int64_t process;
 } report_probe_file;
+/* What a cache decided, as the newest process with status ok says, of rank 0. */
+typedef struct {
+    char *digits;  /* a digit for each step, 1 for a computed one; NULL: there was no cache */
+    char *reasons; /* a letter for each, '.' for a reused one; as long as the digits        */
+} report_decisions;
 /* Why a process gave no number. */
 typedef struct {
     char *code, *message, *hint, *phase, *log;
@@ -67,6 +72,7 @@ typedef struct {
     report_trace trace;
     report_probe_file probe;
     report_shown shown;
+    report_decisions decisions;
     bool projection; /* simulated, and nobody has timed its software on a GPU */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
@@ -121,6 +127,7 @@ void report_published_release(report_published *point);
 void report_traffic_release(report_case *kase);
 void report_trace_release(report_trace *trace);
 void report_probe_file_release(report_probe_file *probe);
+void report_decisions_release(report_decisions *decisions);
 
 bool report_published_has_value(const report_published *point);
 /* True if the source shows the best of a search over meshes. */

@@ -118,7 +118,7 @@ converged='"quality": {"reference": "converged"}, '
 write_workload many.json '"prompts": "shapes:test:6"' \
     '"num_inference_steps": [2, 4, 8], "cache": ["none", {"policy": "interval", "interval": 2}]' \
     "$converged"'"exclude": ["cache != '"'none'"' && steps != 8"], '
-sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}, {"id": "work", "kind": "pareto", "title": "t", "y": "converged_psnr_db", "over": "pictures_flops"}, {"id": "sheet", "kind": "contact", "title": "t"}/' many.json
+sed -i 's/"title": "t"}/"title": "t", "y": "converged_psnr_db"}, {"id": "work", "kind": "pareto", "title": "t", "y": "converged_psnr_db", "over": "pictures_flops"}, {"id": "sheet", "kind": "contact", "title": "t"}, {"id": "steps", "kind": "decisions", "title": "t"}, {"id": "bars", "kind": "quality_bars", "title": "t"}/' many.json
 ok "a converged reference is one more case" eval '"$ditbench" run many.json --output many -q && holds many "len(r) == 10"'
 ok "it has the most steps times eight, and one process, the first of all" holds many \
     '[(x["case"]["run"]["num_inference_steps"], x["order"], x["process"]) for x in r if x["tags"]["method"] == "converged"] == [(64, 0, 0)]'
@@ -184,6 +184,12 @@ PYTHON
         "$ditbench" resume late --retry-failed -q && holds late 'len(r) == 14 and sum("converged_case" in x for x in r) == 4' && "$ditbench" verify late
 }
 ok "what ran without it is run again for its distance" late
+
+decided() { # a row for the cache, whose steps the description tells, too; bars over captions and a line of chance
+    [ -s many/report/steps.png ] && grep -q "'5 of 8'" many/report/steps.gp && grep -q 'interval(2).*5 of 8 steps computed, w\.m\.m\.mm' many/report/report.html &&
+        [ -s many/report/bars.png ] && grep -q 'interval over captions' many/report/report.html && grep -q "'by chance'" many/report/bars.gp
+}
+ok "decisions of caches are a raster, quality has bars" decided
 
 # Contact sheets: pictures of a session side by side.
 sheet() { # the reference first, seven words at least, a picture in each place
