@@ -102,6 +102,41 @@ static void add_modules(const dit_share *s, const dit_facts *facts, const dit_ca
     if (cache->order) bytes[2] += 2 * longest * row;
 }
 
+/* Counts the ranks that decide together. */
+static int64_t count_deciders(const dit_share *s, const dit_parallel *parallel, const dit_cache *cache)
+{
+    return s->u * s->r * (cache->separate ? 1 : dit_parallel_degree(parallel, DIT_AXIS_CFG));
+}
+
+/* Latents and outputs are kept as they are, in fp32: what the forward makes of latents and its differences; with a test,
+ * the latents of the step before and the latents and the output of the newest computed step. */
+static void add_outputs(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
+                        const dit_cache *cache, int64_t bytes[4])
+{
+    int64_t rows = s->batch * s->image_rows, array = rows * facts->token_channels * (int64_t)sizeof(float);
+    int64_t ranks = count_deciders(s, parallel, cache), sums = dit_cache_sums(cache);
+    bool tested = !dit_cache_is_known(cache);
+    bytes[1] += (1 + cache->order + (tested ? 3 : 0)) * array;
+    bytes[2] += (2 + (cache->order > 0)) * array;
+    if (!tested) return;
+    bytes[2] += 2 * rows * (int64_t)sizeof(double);
+    bytes[3] += (sums + 1 + 2 * sums * ranks) * (int64_t)sizeof(double);
+}
+
+/* Of each block what it added to all rows and, where a test decides, the image rows of its input. */
+static void add_blocks(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
+                       int64_t bytes[4])
+{
+    int64_t row = s->hidden * s->t * s->element, image = s->batch * s->image_rows;
+    int64_t all = s->batch * (s->moving_rows + s->replicated_rows), sum = (int64_t)sizeof(double);
+    int64_t ranks = count_deciders(s, parallel, cache);
+    bool tested = !dit_cache_is_known(cache);
+    bytes[1] += dit_cache_prunable(cache, facts->layers) * (all + (tested ? image : 0)) * row;
+    if (!tested) return;
+    bytes[2] += image * row + 2 * image * sum;
+    bytes[3] += (2 + 2 * 2 * ranks) * sum;
+}
+
 void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
                                int64_t bytes[4])
 {
@@ -112,23 +147,36 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
         add_modules(&s, facts, cache, bytes);
         return;
     }
+    if (dit_cache_is_of_blocks(cache)) {
+        add_blocks(&s, parallel, facts, cache, bytes);
+        return;
+    }
+    if (dit_cache_is_of_outputs(cache)) {
+        add_outputs(&s, parallel, facts, cache, bytes);
+        return;
+    }
     int64_t row = s.hidden * s.t * s.element, image = s.batch * s.image_rows, sum = (int64_t)sizeof(double);
-    int64_t kept = cache->last ? s.batch * (s.moving_rows + s.replicated_rows) : image;
-    bool tested = !dit_cache_is_known(cache);
+    int64_t kept = dit_cache_keeps_text(cache) ? s.batch * (s.moving_rows + s.replicated_rows) : image;
+    bool tested = dit_cache_looks(cache);
     bytes[1] += ((1 + cache->order) * kept + (tested ? image : 0)) * row;
     if (tested || cache->order) bytes[2] += kept * row;
     if (!tested) return;
     bytes[2] += 2 * image * sum;
-    bytes[3] += (2 + 2 * 2 * s.u * s.r * dit_parallel_degree(parallel, DIT_AXIS_CFG)) * sum;
+    bytes[3] += (2 + 2 * 2 * count_deciders(&s, parallel, cache)) * sum;
 }
 
 /* The oracle keeps whole streams: this step's at two places, what is compared and with what, what was added and its
- * differences; of modules, the outputs of computed steps and the newest output. */
+ * differences; of modules, the outputs of computed steps and the newest output; of whole forwards, latents and outputs
+ * of this step and of three computed ones, and the latents of the step before; of single blocks, the input of each and
+ * what it added, and both of the block that runs. */
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache)
 {
     int64_t batch = facts->num_images * facts->guidance_branches, width = facts->heads * facts->head_dim;
     int64_t image = batch * facts->image_tokens, all = image + (facts->joint ? batch * facts->text_tokens : 0);
     int64_t longest, outputs = count_module_rows(facts, cache, image, all - image, &longest);
+    if (dit_cache_is_of_outputs(cache))
+        return 9 * batch * facts->image_tokens * facts->token_channels * (int64_t)sizeof(float);
+    if (dit_cache_is_of_blocks(cache)) return (2 + 2 * facts->layers) * all * width * (int64_t)sizeof(float);
     if (outputs) return ((1 + cache->order) * outputs + longest) * width * (int64_t)sizeof(float);
     int64_t elements = (5 + cache->order) * all + (cache->policy == DIT_CACHE_TEACACHE ? image : 0);
     return elements * width * (int64_t)sizeof(float);

@@ -43,10 +43,11 @@
  *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
  *
  *   cache    two sums of each test, over ulysses, then ring, N-1 a test             16, times the degrees before
- *            then cfg: each gathers what the one before has
+ *            then cfg: each gathers what the one before has easycache: four         32, times the degrees before
  *
  *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send; one that reuses
- *   modules of a kind, what those would send in all blocks: attention its exchanges, and every output its sum.
+ *   modules of a kind, what those would send in all blocks: attention its exchanges, and every output its sum;
+ *   a block that is reused by itself, what it would send.
  *
  *   In the end the latents are gathered over ulysses, then ring or patch, then data.
  *   The stream's text, too, travels with the first band only; with text_with_every_band (base/habits.h) all text goes
@@ -297,7 +298,7 @@ static void only_module(dit_block_run *blocks, dit_module kind)
     if (kind != DIT_MODULE_ATTENTION) blocks->image_layers = 0;
 }
 
-/* Takes away what the middle blocks, or modules, would have sent in the steps that reused them. */
+/* Takes away what the middle blocks, modules, or single blocks would have sent in the steps that reused them. */
 static void leave_out(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
                       const dit_cache_use *use, dit_volume_table *out)
 {
@@ -306,10 +307,20 @@ static void leave_out(const dit_share *whole, const dit_parallel *parallel, cons
         only_module(&s.blocks, (dit_module)kind);
         leave_out_steps(&s, parallel, facts, s.blocks.modules[kind].calls, use->modules[kind], out);
     }
-    if (use->of_modules) return;
+    for (int64_t block = 0; block < facts->layers && use->of_blocks; block++) {
+        dit_share s = *whole;
+        if (!use->blocks[block]) continue;
+        s.blocks = dit_facts_blocks(facts, block, 1);
+        leave_out_steps(&s, parallel, facts, s.blocks.count, use->blocks[block], out);
+    }
+    if (use->of_modules || use->of_blocks) return;
     dit_share s = *whole;
-    s.blocks = dit_facts_blocks(facts, use->first, facts->layers - use->first - use->last);
-    leave_out_steps(&s, parallel, facts, s.blocks.count, use->hits, out);
+    int64_t count = use->ends ? use->ends : facts->layers - use->first - use->last;
+    int64_t late = use->ends ? use->late_hits : 0;
+    s.blocks = dit_facts_blocks(facts, use->ends ? facts->layers - count : use->first, count);
+    leave_out_steps(&s, parallel, facts, s.blocks.count, use->hits - late, out);
+    s.blocks = dit_facts_blocks(facts, 0, count);
+    leave_out_steps(&s, parallel, facts, s.blocks.count, late, out);
 }
 
 void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,
@@ -317,11 +328,12 @@ void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *fa
 {
     static const dit_axis agree[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_CFG};
     dit_share s = dit_share_of(parallel, facts, rank);
-    int64_t bytes = 2 * (int64_t)sizeof(double);
+    int64_t bytes = (2 + use->more_sums) * (int64_t)sizeof(double);
     dit_volume_predict(parallel, facts, rank, out);
     leave_out(&s, parallel, facts, use, out);
     for (size_t i = 0; i < sizeof agree / sizeof *agree; i++) {
         int64_t degree = dit_parallel_degree(parallel, agree[i]);
+        if (use->separate && agree[i] == DIT_AXIS_CFG) continue;
         add(&out->at[agree[i]][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP], use->tests * (degree - 1), bytes);
         bytes *= degree;
     }

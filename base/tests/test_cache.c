@@ -62,6 +62,11 @@ static void modules_have_schedules_of_their_own(void **state)
     expect_decisions("{\"policy\":\"taylorseer\",\"interval\":2,\"warmup\":0}", 6, "110101");
     expect_decisions("{\"policy\":\"taylorseer\",\"interval\":1}", 6, "111111");
     expect_decisions("{\"policy\":\"pab\",\"attention\":2}", 4, "1111"); /* timesteps are not known */
+    expect_decisions("{\"policy\":\"modules\",\"attention\":\"11001\",\"mlp\":\"10101\"}", 5, "10001");
+    dit_cache table = cache_of("{\"policy\":\"modules\",\"attention\":\"11001\",\"mlp\":\"10101\"}", 5);
+    dit_cache_use use = dit_cache_planned_use(&table, 5);
+    assert_true(use.hits == 3 && use.modules[DIT_MODULE_ATTENTION] == 2 && use.modules[DIT_MODULE_MLP] == 2);
+    assert_int_equal(dit_cache_reused(&table, 3, DIT_CACHE_HIT), 1 << DIT_MODULE_ATTENTION | 1 << DIT_MODULE_MLP);
 }
 
 /* A kind is computed in every range-th step, and outside of the timesteps in each; the bounds lie outside. */
@@ -136,6 +141,13 @@ static void what_is_written_reads_the_same(void **state)
         "{\"policy\":\"taylorseer\",\"interval\":5,\"replay\":\"11101000\",\"forecast\":{\"kind\":\"taylor\",\"order\":"
         "2}}",
         "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
+        "{\"policy\":\"easycache\",\"threshold\":0.1,\"warmup\":2,\"forecast\":{\"kind\":\"taylor\",\"order\":1}}",
+        "{\"policy\":\"modules\",\"attention\":\"10101010\",\"mlp\":\"4,1/2,1\"}",
+        "{\"policy\":\"delta\",\"interval\":3,\"blocks\":20,\"cut\":0,\"warmup\":2}",
+        "{\"policy\":\"fbcache\",\"variant\":\"xdit\"}",
+        "{\"policy\":\"dbcache\",\"cfg\":\"separate\",\"variant\":\"cache-dit\",\"warmup_interval\":3}",
+        "{\"policy\":\"dbprune\",\"first\":1,\"dynamic\":true,\"always\":[2,127],\"force\":[5]}",
+        "{\"policy\":\"dbprune\",\"replay\":\"111,101,110,010,111,111,001,100\"}",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -157,10 +169,17 @@ static void labels_name_what_differs(void **state)
     } rows[] = {
         {"{\"policy\":\"fbcache\"}", "fbcache(0.08)"},
         {"{\"policy\":\"dbcache\",\"max_consecutive\":3}", "dbcache(F8 b0 0.08 W8 K3)"},
+        {"{\"policy\":\"dbcache\",\"warmup_interval\":2,\"variant\":\"cache-dit\"}",
+         "dbcache(F8 b0 0.08 cache-dit W8 I2)"},
         {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"line\",\"weight\":0.5}}",
          "interval(3)+line1 w0.5"},
         {"{\"policy\":\"interval\",\"interval\":3,\"forecast\":{\"kind\":\"taylor\"}}", "interval(3)+taylor1"},
         {"{\"policy\":\"fora\",\"interval\":2}", "fora(2)"},
+        {"{\"policy\":\"easycache\"}", "easycache(0.025 W5)"},
+        {"{\"policy\":\"fbcache\",\"cfg\":\"separate\"}", "fbcache(0.08 separate)"},
+        {"{\"policy\":\"delta\",\"interval\":3,\"blocks\":20,\"cut\":4}", "delta(3 blocks 20 cut 4)"},
+        {"{\"policy\":\"modules\",\"cross\":\"1000\",\"mlp\":\"1010\"}", "modules(cross 1 mlp 2 of 4 #"},
+        {"{\"policy\":\"dbprune\",\"dynamic\":true}", "dbprune(F8 b0 0.08 dynamic W8)"},
         {"{\"policy\":\"taylorseer\",\"interval\":5}", "taylorseer(5 W3)+taylor1"},
         {"{\"policy\":\"pab\",\"attention\":2,\"cross\":6}", "pab(attention 2 cross 6 100-800)"},
     };
@@ -169,6 +188,7 @@ static void labels_name_what_differs(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dit_cache cache = cache_of(rows[i].text, 4);
         dit_cache_label(&cache, label, sizeof label);
+        if (strchr(rows[i].label, '#')) label[strlen(rows[i].label)] = 0; /* four digits of a digest follow */
         assert_string_equal(label, rows[i].label);
     }
     dit_cache_label(&(dit_cache){0}, label, sizeof label);
@@ -188,6 +208,9 @@ static void labels_tell_lists_apart(void **state)
          "{\"policy\":\"fbcache\",\"mask\":\"1010\",\"mask_policy\":\"static\"}"},
         {"{\"policy\":\"magcache\",\"ratios\":[1,0.9]}", "{\"policy\":\"magcache\",\"ratios\":[1,0.8]}"},
         {TEA("[0,0,0,1,0]"), TEA("[0,0,0,2,0]")},
+        {"{\"policy\":\"modules\",\"mlp\":\"1010\"}", "{\"policy\":\"modules\",\"mlp\":\"1001\"}"},
+        {"{\"policy\":\"dbprune\",\"always\":[1]}", "{\"policy\":\"dbprune\",\"always\":[2]}"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"11,11,10,11\"}", "{\"policy\":\"dbprune\",\"replay\":\"11,11,01,11\"}"},
     };
     char labels[2][128];
     (void)state;
@@ -233,6 +256,172 @@ static void teacache_sums_what_changes(void **state)
     assert_false(dit_cache_reuses(&cache, -1));
 }
 
+/* What tests would say is given; K = 1 of cache-dit lets two hits through, and a refusal by the test shortens the next row. */
+static void variants_count_and_compare_as_their_programs(void **state)
+{
+    static const double small[] = {0, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01};
+    static const double spike[] = {0, 0.01, 0.01, 9, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01};
+    static const struct {
+        const char *text, *decided;
+        const double *values;
+    } rows[] = {
+        {"{\"policy\":\"fbcache\",\"max_consecutive\":1}", "w.k.k.k.k.", small},
+        {"{\"policy\":\"fbcache\",\"max_consecutive\":1,\"variant\":\"cache-dit\"}", "w.k..k..k.", small},
+        {"{\"policy\":\"dbcache\",\"warmup\":1,\"max_consecutive\":3,\"variant\":\"cache-dit\"}", "w..t..k...", spike},
+        {"{\"policy\":\"dbcache\",\"warmup\":6,\"warmup_interval\":2,\"variant\":\"cache-dit\"}", "w.w.w.....", small},
+        {"{\"policy\":\"fbcache\",\"threshold\":0.01}", "wttttttttt", small},
+        {"{\"policy\":\"fbcache\",\"threshold\":0.01,\"variant\":\"diffusers\"}", "w..t......", spike},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_cache cache = cache_of(rows[i].text, 10);
+        dit_cache_state s = {0};
+        char decided[11] = "";
+        while (s.step < 10) {
+            char decision = dit_cache_plan(&cache, &s, 10);
+            if (decision == DIT_CACHE_TEST)
+                decision = dit_cache_reuses(&cache, dit_cache_tested(&cache, &s, rows[i].values[s.step]))
+                               ? DIT_CACHE_HIT
+                               : 't';
+            decided[s.step] = decision;
+            dit_cache_note(&cache, &s, 10, decision);
+        }
+        assert_string_equal(decided, rows[i].decided);
+    }
+    dit_cache bare = cache_of("{\"policy\":\"fbcache\",\"variant\":\"xdit\"}", 4);
+    assert_true(bare.threshold == 0.6 && dit_cache_looks(&bare));
+    bare = cache_of("{\"policy\":\"fbcache\",\"variant\":\"xdit\",\"replay\":\"1010\"}", 4);
+    assert_true(dit_cache_is_known(&bare) && dit_cache_looks(&bare));
+    assert_true(cache_of("{\"policy\":\"fbcache\",\"variant\":\"diffusers\"}", 4).threshold == 0.05);
+}
+
+/* Two computed steps must tell how outputs answer before a test can; the last one computes; four numbers are sent. */
+static void easycache_needs_two_computed_steps(void **state)
+{
+    static const double changes[] = {0, 0, 0.01, 0.01, 0.02, 0.01, 0.01, 0.01};
+    dit_cache cache = cache_of("{\"policy\":\"easycache\",\"warmup\":1,\"threshold\":0.035}", 8);
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(2, 2, 2, 1);
+    dit_cache_use none = dit_cache_planned_use(&cache, 8), some = none;
+    dit_volume_table plain, tested;
+    dit_cache_state s = {0};
+    char decided[9] = "", all[9];
+    (void)state;
+    while (s.step < 8) {
+        char decision = dit_cache_plan(&cache, &s, 8);
+        if (decision == DIT_CACHE_TEST)
+            decision = dit_cache_reuses(&cache, dit_cache_tested(&cache, &s, changes[s.step])) ? DIT_CACHE_HIT : 't';
+        decided[s.step] = decision;
+        dit_cache_note(&cache, &s, 8, decision);
+    }
+    assert_string_equal(decided, "wm..t..m"); /* 0.01, 0.02, 0.04; 0.01, 0.02 */
+    dit_cache_decide_all(&cache, 8, '0', all);
+    assert_string_equal(all, "11000001");
+    assert_true(dit_cache_is_of_outputs(&cache) && dit_cache_sums(&cache) == 4);
+    none.tests = 0, some.tests = 5;
+    dit_volume_predict_cached(&parallel, &facts, &none, 0, &plain);
+    dit_volume_predict_cached(&parallel, &facts, &some, 0, &tested);
+    assert_int_equal(dit_volume_total_bytes(&tested) - dit_volume_total_bytes(&plain), 32 * 7 * 5);
+}
+
+/* Blocks of a run of two kinds: each leaves out what it would send, and no other. */
+static void a_pruned_block_sends_nothing(void **state)
+{
+    dit_facts facts = pixart_facts(); /* 28 blocks, 20 steps */
+    dit_parallel parallel = mesh(1, 4, 1, 1);
+    dit_cache_use none = {.of_blocks = true}, some = none, middle = {.first = 1, .last = 25, .hits = 3};
+    dit_volume_table plain, pruned, blocks;
+    (void)state;
+    some.blocks[1] = some.blocks[2] = 3;
+    dit_volume_predict_cached(&parallel, &facts, &none, 0, &plain);
+    dit_volume_predict_cached(&parallel, &facts, &some, 0, &pruned);
+    dit_volume_predict_cached(&parallel, &facts, &middle, 0, &blocks);
+    assert_memory_equal(&pruned, &blocks, sizeof pruned);
+    assert_int_equal((dit_volume_total_bytes(&plain) - dit_volume_total_bytes(&pruned)) % 6, 0);
+    assert_true(dit_volume_total_bytes(&plain) > dit_volume_total_bytes(&pruned));
+}
+
+static void dbprune_names_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *text, *word;
+    } rows[] = {
+        {"{\"policy\":\"dbprune\",\"always\":[28]}", "names block 28 of 28"},
+        {"{\"policy\":\"dbprune\",\"first\":14,\"last\":13,\"always\":[14]}", "may reuse none"},
+        {"{\"policy\":\"dbprune\",\"first\":0,\"replay\":\"11,11,11,10\"}", "has 2 blocks"},
+        {"{\"policy\":\"dbprune\",\"first\":0,\"replay\":\"1111111111111111111111111110\"}", "first step"},
+        {"{\"policy\":\"dbprune\",\"first\":1,\"replay\":\"1111111111111111111111111111,"
+         "0111111111111111111111111111\"}",
+         "step 1 of the cache's replay reuses block 0"},
+    };
+    dit_facts facts = pixart_facts();
+    dit_parallel alone = mesh(1, 1, 1, 1);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_cache cache = cache_of(rows[i].text, 0);
+        if (cache.replay[0]) facts.steps = (int64_t)strlen(cache.replay);
+        assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+        if (!strstr(dit_error_last()->message, rows[i].word))
+            fail_msg("%s: \"%s\" does not say \"%s\"", rows[i].text, dit_error_last()->message, rows[i].word);
+    }
+    facts = pixart_facts();
+    facts.layers = DIT_CACHE_MAX_BLOCKS + 1;
+    dit_cache cache = cache_of("{\"policy\":\"dbprune\"}", 0);
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    cache = cache_of("{\"policy\":\"dbprune\",\"first\":0,\"replay\":\"111,101,110,010\"}", 4);
+    dit_cache_use use = dit_cache_planned_use(&cache, 4);
+    assert_true(use.of_blocks && use.hits == 3 && use.blocks[0] == 1 && use.blocks[1] == 1 && use.blocks[2] == 2);
+    assert_string_equal(cache.replay, "1000");
+}
+
+/* Early hits leave out the rear blocks, late ones the front; a step at the cut computes what late ones reuse. */
+static void delta_reuses_either_end(void **state)
+{
+    dit_facts facts = pixart_facts(); /* 28 blocks */
+    dit_parallel parallel = mesh(1, 4, 1, 1), alone = mesh(1, 1, 1, 1);
+    dit_cache cache = cache_of("{\"policy\":\"delta\",\"interval\":3,\"blocks\":2,\"cut\":4}", 9);
+    dit_cache_use use = dit_cache_planned_use(&cache, 9), whole = {.first = 26, .hits = 4};
+    dit_volume_table ends, rear;
+    (void)state;
+    expect_decisions("{\"policy\":\"delta\",\"interval\":3,\"blocks\":2,\"cut\":4}", 9, "100110101");
+    assert_true(use.ends == 2 && use.hits == 4 && use.late_hits == 2);
+    dit_range early = dit_cache_middle(&cache, 28, 3), late = dit_cache_middle(&cache, 28, 4);
+    assert_true(early.first == 26 && early.count == 2 && late.first == 0 && late.count == 2);
+    dit_volume_predict_cached(&parallel, &facts, &use, 0, &ends);
+    dit_volume_predict_cached(&parallel, &facts, &whole, 0, &rear);
+    assert_memory_equal(&ends, &rear, sizeof ends); /* all blocks of the model are alike */
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    facts.skips = 13;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "first blocks of PixArtTransformer2DModel from step 4 on"));
+    cache.cut = (int)facts.steps;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    cache.blocks = 28;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "28 of PixArtTransformer2DModel's 28 blocks"));
+}
+
+/* Branches apart send each other no sums, and need ranks of their own. */
+static void branches_may_decide_apart(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel both = mesh(2, 1, 2, 1), one = mesh(2, 1, 1, 1);
+    dit_cache cache = cache_of("{\"policy\":\"fbcache\",\"cfg\":\"separate\"}", 0);
+    dit_cache_use use = dit_cache_planned_use(&cache, 20);
+    dit_volume_table table;
+    (void)state;
+    use.tests = 5;
+    dit_volume_predict_cached(&both, &facts, &use, 0, &table);
+    assert_int_equal(table.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP].bytes, 16 * 5);
+    assert_int_equal(table.at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP].bytes, 0);
+    assert_int_equal(dit_cache_check(&cache, &both, &facts), DIT_OK);
+    assert_int_equal(dit_cache_check(&cache, &one, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->hint, "one forward on a rank"));
+    facts.guidance_branches = 1;
+    assert_int_equal(dit_cache_check(&cache, &one, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->hint, "one branch"));
+}
+
 static void mistakes_are_refused_in_words(void **state)
 {
     static const struct {
@@ -274,6 +463,36 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"pab\",\"attention\":2,\"timesteps\":[800,100]}", "below the second"},
         {"{\"policy\":\"pab\",\"attention\":2,\"timesteps\":[100]}", "two numbers"},
         {"{\"policy\":\"pab\",\"attention\":2,\"replay\":\"1010\"}", "replay"},
+        {"{\"policy\":\"easycache\",\"last\":1}", "last"},
+        {"{\"policy\":\"delta\",\"blocks\":2,\"cut\":4}", "interval"},
+        {"{\"policy\":\"delta\",\"interval\":2,\"cut\":4}", "blocks"},
+        {"{\"policy\":\"delta\",\"interval\":2,\"blocks\":4}", "cut"},
+        {"{\"policy\":\"delta\",\"interval\":2,\"blocks\":0,\"cut\":4}", "blocks"},
+        {"{\"policy\":\"delta\",\"interval\":2,\"blocks\":1,\"cut\":4,\"replay\":\"1010\"}", "replay"},
+        {"{\"policy\":\"fbcache\",\"cfg\":\"apart\"}", "apart"},
+        {"{\"policy\":\"easycache\",\"cfg\":\"separate\"}", "cfg"},
+        {"{\"policy\":\"modules\"}", "reuses nothing"},
+        {"{\"policy\":\"modules\",\"mlp\":\"1111\"}", "reuses nothing"},
+        {"{\"policy\":\"modules\",\"mlp\":\"0111\"}", "first step reuses"},
+        {"{\"policy\":\"modules\",\"mlp\":\"101\"}", "3 steps, but the run has 4"},
+        {"{\"policy\":\"modules\",\"mlp\":2}", "mlp"},
+        {"{\"policy\":\"modules\",\"mlp\":\"1010\",\"forecast\":{\"kind\":\"hold\"}}", "forecast"},
+        {"{\"policy\":\"fbcache\",\"variant\":\"xdt\"}", "xdt"},
+        {"{\"policy\":\"dbcache\",\"variant\":\"xdit\"}", "no other cache"},
+        {"{\"policy\":\"fbcache\",\"variant\":\"xdit\",\"forecast\":{\"kind\":\"taylor\"}}", "adds what it kept"},
+        {"{\"policy\":\"fbcache\",\"warmup_interval\":2}", "only variant cache-dit"},
+        {"{\"policy\":\"teacache\",\"variant\":\"xdit\"}", "variant"},
+        {"{\"policy\":\"dbprune\",\"always\":[128]}", "from 0 to 127"},
+        {"{\"policy\":\"dbprune\",\"always\":[\"a\"]}", "from 0 to 127"},
+        {"{\"policy\":\"dbprune\",\"dynamic\":1}", "dynamic"},
+        {"{\"policy\":\"dbprune\",\"max_hits\":1}", "max_hits"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"\"}", "a digit for each block"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"11,12,11,11\"}", "a digit for each block"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"11,1,11,11\"}", "step 1 has 1 digits"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"11,11,11,11,\"}", "step 4 has 0 digits"},
+        {"{\"policy\":\"dbprune\",\"replay\":\"11,11\"}", "2 steps, but the run has 4"},
+        {"{\"policy\":\"fbcache\",\"always\":[1]}", "always"},
+        {"{\"policy\":\"easycache\",\"mask\":\"1010\"}", "mask"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -384,6 +603,12 @@ int main(void)
         cmocka_unit_test(labels_tell_lists_apart),
         cmocka_unit_test(forced_steps_stay_within),
         cmocka_unit_test(teacache_sums_what_changes),
+        cmocka_unit_test(variants_count_and_compare_as_their_programs),
+        cmocka_unit_test(easycache_needs_two_computed_steps),
+        cmocka_unit_test(a_pruned_block_sends_nothing),
+        cmocka_unit_test(delta_reuses_either_end),
+        cmocka_unit_test(branches_may_decide_apart),
+        cmocka_unit_test(dbprune_names_what_is_wrong),
         cmocka_unit_test(mistakes_are_refused_in_words),
         cmocka_unit_test(rules_name_what_is_wrong),
         cmocka_unit_test(a_hit_sends_what_its_blocks_send),

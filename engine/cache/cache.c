@@ -11,12 +11,13 @@ static const dit_cache_indicator *const indicators[DIT_CACHE_COUNT] = {
     [DIT_CACHE_TEACACHE] = &dit_cache_modulated_input,
 };
 
-/* Ranks that share an image decide together; each axis gathers what the one before has. */
+/* Ranks that share an image decide together, those of guidance branches unless they are to decide apart; each axis gathers
+ * what the one before has. */
 static const dit_axis agree[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_CFG};
 enum { AGREE = sizeof agree / sizeof *agree };
 
-/* Parts of a forward that a device records by themselves. */
-enum { PART_FIRST = 1, PART_COMPUTE, PART_REUSE };
+/* Parts of a forward that a device records by themselves; those of delta's late steps are PARTS more. */
+enum { PART_FIRST = 1, PART_COMPUTE, PART_REUSE, PARTS };
 
 /* ---- making ready ------------------------------------------------------------------------------------------------ */
 
@@ -25,12 +26,26 @@ static int64_t elements_of(const dit_cache_rows *rows)
     return rows->batch * rows->rows * rows->width;
 }
 
+static bool agrees_over(const dit_cache_run *run, dit_axis axis)
+{
+    return dit_comm_size(run->rt->comm[axis]) > 1 && !(run->settings.separate && axis == DIT_AXIS_CFG);
+}
+
 /* Returns how many ranks decide together. */
-static int64_t deciders(const dit_runtime *rt)
+static int64_t deciders(const dit_cache_run *run)
 {
     int64_t ranks = 1;
-    for (int i = 0; i < AGREE; i++) ranks *= dit_comm_size(rt->comm[agree[i]]);
+    for (int i = 0; i < AGREE; i++)
+        if (agrees_over(run, agree[i])) ranks *= dit_comm_size(run->rt->comm[agree[i]]);
     return ranks;
+}
+
+/* Returns the number of this rank's images and branches among all that are decided for apart. */
+static int group_of(const dit_cache_run *run)
+{
+    const int *at = run->rt->coordinates;
+    int branches = run->settings.separate ? (int)dit_comm_size(run->rt->comm[DIT_AXIS_CFG]) : 1;
+    return at[DIT_AXIS_DATA] * branches + (branches > 1 ? at[DIT_AXIS_CFG] : 0);
 }
 
 static dit_status take_doubles(dit_arena *arena, int64_t count, double **out)
@@ -38,6 +53,17 @@ static dit_status take_doubles(dit_arena *arena, int64_t count, double **out)
     void *memory;
     DIT_TRY(dit_arena_array(arena, count, DIT_DTYPE_FP64, &memory));
     *out = memory;
+    return DIT_OK;
+}
+
+/* The operator writes two sums at a time; where four are sent, the last one has one behind it. */
+dit_status dit_cache_take_sums(dit_cache_run *run, int64_t rows)
+{
+    dit_runtime *rt = run->rt;
+    int64_t sums = dit_cache_sums(&run->settings);
+    DIT_TRY(take_doubles(&rt->step, 2 * rows, &run->of_rows));
+    DIT_TRY(take_doubles(&rt->comm_arena, sums + (sums > 2), &run->sums));
+    for (int i = 0; i < 2; i++) DIT_TRY(take_doubles(&rt->comm_arena, sums * deciders(run), &run->gathered[i]));
     return DIT_OK;
 }
 
@@ -50,10 +76,7 @@ static dit_status take_buffers(dit_cache_run *run)
     if (tested || run->settings.order) DIT_TRY(dit_arena_activations(&rt->step, elements_of(&run->kept), &run->now));
     if (!tested) return DIT_OK;
     DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->image), &run->reference));
-    DIT_TRY(take_doubles(&rt->step, 2 * run->image.batch * run->image.rows, &run->of_rows));
-    DIT_TRY(take_doubles(&rt->comm_arena, 2, &run->sums));
-    for (int i = 0; i < 2; i++) DIT_TRY(take_doubles(&rt->comm_arena, 2 * deciders(rt), &run->gathered[i]));
-    return DIT_OK;
+    return dit_cache_take_sums(run, run->image.batch * run->image.rows);
 }
 
 /* Sizes the rows: no head reads text rows, so they are kept only where blocks follow. */
@@ -67,7 +90,7 @@ static void size_rows(dit_cache_run *run)
                                   .skipped = text,
                                   .stream_rows = text + part->image_count};
     run->kept = run->image;
-    if (run->settings.last == 0) return;
+    if (!dit_cache_keeps_text(&run->settings)) return;
     run->kept.rows = run->kept.stream_rows;
     run->kept.skipped = 0;
 }
@@ -80,16 +103,25 @@ dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps,
     dit_cache_run *run = *out = memory;
     *run = (dit_cache_run){.model = model, .rt = rt, .settings = *cache};
     run->log.steps = steps;
-    run->log.data_rank = rt->coordinates[DIT_AXIS_DATA];
-    if (!dit_cache_is_known(cache)) run->indicator = indicators[cache->policy];
+    run->log.group = group_of(run);
+    if (dit_cache_looks(cache)) run->indicator = indicators[cache->policy];
     if (dit_cache_modules(cache)) {
         DIT_TRY(dit_module_store_create(run));
         dit_cache_reset(run);
         return DIT_OK;
     }
+    if (dit_cache_is_of_outputs(cache)) {
+        DIT_TRY(dit_output_store_create(run));
+        dit_cache_reset(run);
+        return DIT_OK;
+    }
     size_rows(run);
+    if (dit_cache_is_of_blocks(cache))
+        DIT_TRY(dit_block_store_create(run));
+    else
+        DIT_TRY(take_buffers(run));
     dit_cache_reset(run);
-    return take_buffers(run);
+    return DIT_OK;
 }
 
 void dit_cache_set_timesteps(dit_cache_run *run, const float *timestep)
@@ -102,8 +134,9 @@ void dit_cache_reset(dit_cache_run *run)
     dit_cache_log *log = &run->log;
     run->state = (dit_cache_state){0};
     run->differences = 0;
-    *log = (dit_cache_log){.steps = log->steps, .data_rank = log->data_rank};
+    *log = (dit_cache_log){.steps = log->steps, .group = log->group};
     if (run->modules) dit_module_store_reset(run->modules);
+    if (run->blocks) dit_block_store_reset(run);
 }
 
 /* ---- sums of the stream's rows ----------------------------------------------------------------------------------- */
@@ -133,27 +166,34 @@ void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, flo
             of_stream, false);
 }
 
+void dit_cache_add(dit_cache_run *run, const dit_cache_rows *rows, const float *x)
+{
+    static const bool of_stream[] = {true, false};
+    combine(run, rows,
+            (dit_combine_args){.count = 2, .x = {run->model->stream, x}, .a = {1, 1}, .y = run->model->stream},
+            of_stream, true);
+}
+
 /* ---- what is kept ------------------------------------------------------------------------------------------------ */
 
-/* Returns the steps from the newest computed one to this one. */
-static int age(const dit_cache_run *run)
+int dit_cache_age(const dit_cache_run *run)
 {
     return run->state.consecutive + 1;
 }
 
-/* Where the stream's change over the middle blocks is collected: apart, where differences to the last one are kept. */
-static float *change_of(dit_cache_run *run)
+/* It lies apart where differences to the last one are kept. */
+float *dit_cache_change(dit_cache_run *run)
 {
     return run->settings.order ? run->now : run->added[0];
 }
 
-/* Makes differences of each order from the change and the last ones: d[i + 1] = (new d[i] - old d[i]) / steps between.
- * Buffers change places, so addresses differ from step to step. */
-static void renew_differences(dit_cache_run *run)
+/* d[i + 1] = (new d[i] - old d[i]) / steps between. Buffers change places, so addresses differ from step to step. */
+void dit_cache_renew(dit_cache_run *run)
 {
+    if (!run->settings.order) return;
     int most = run->differences < run->settings.order ? run->differences + 1 : run->settings.order;
     bool first = run->state.step == 0;
-    float per_step = 1.0f / (float)age(run);
+    float per_step = 1.0f / (float)dit_cache_age(run);
     for (int i = 0; i <= run->settings.order; i++) {
         float *newest = run->now;
         if (first || i == most) {
@@ -183,14 +223,24 @@ static void add_kept(dit_cache_run *run)
 {
     static const bool of_stream[] = {true, false, false, false};
     dit_combine_args args = {.count = 1, .x = {run->model->stream}, .a = {1}, .y = run->model->stream};
+    if (run->settings.variant == DIT_CACHE_XDIT) { /* what the first block added is lost */
+        args.x[args.count] = run->now;
+        args.a[args.count++] = -1;
+    }
     for (int i = 0; i <= run->differences; i++) {
         args.x[args.count] = run->added[i];
-        args.a[args.count++] = dit_cache_weight(&run->settings, i, age(run));
+        args.a[args.count++] = dit_cache_weight(&run->settings, i, dit_cache_age(run));
     }
     combine(run, &run->kept, args, of_stream, true);
 }
 
 /* ---- parts of a forward ------------------------------------------------------------------------------------------ */
+
+/* Returns the blocks that this step computes or reuses. */
+static dit_range middle_of(const dit_cache_run *run)
+{
+    return dit_cache_middle(&run->settings, run->rt->facts.layers, run->state.step);
+}
 
 static dit_status run_first(void *context)
 {
@@ -199,7 +249,8 @@ static dit_status run_first(void *context)
     DIT_TRY(dit_model_begin(run->model, call->args->timestep));
     DIT_TRY(dit_model_embed(run->model, call->args->latents));
     if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(run->indicator->embedded(run)));
-    if (run->settings.first) DIT_TRY(dit_model_some_blocks(run->model, 0, run->settings.first));
+    int64_t first = middle_of(run).first;
+    if (first) DIT_TRY(dit_model_some_blocks(run->model, 0, first));
     if (run->indicator && run->indicator->first_done)
         DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->first_done(run));
     return DIT_OK;
@@ -208,8 +259,9 @@ static dit_status run_first(void *context)
 static dit_status run_last(const dit_cache_call *call)
 {
     dit_model *model = call->run->model;
-    int64_t last = call->run->settings.last;
-    if (last) DIT_TRY(dit_model_some_blocks(model, call->run->rt->facts.layers - last, last));
+    const dit_range middle = middle_of(call->run);
+    int64_t end = middle.first + middle.count, last = call->run->rt->facts.layers - end;
+    if (last) DIT_TRY(dit_model_some_blocks(model, end, last));
     return dit_model_head(model, call->args->output);
 }
 
@@ -221,20 +273,26 @@ static void keep_reference(dit_cache_run *run)
                     .elements = elements_of(&run->image), .count = 1, .x = {run->now}, .a = {1}, .y = run->reference});
 }
 
+/* Says whether later steps are compared with the value of this one, which computes or not. */
+static bool refers(const dit_cache_run *run, bool computes)
+{
+    if (run->settings.variant == DIT_CACHE_XDIT) return run->state.consecutive == 0; /* the step before has computed */
+    return computes || run->indicator->every_step;
+}
+
 static dit_status compute(void *context)
 {
     const dit_cache_call *call = context;
     dit_cache_run *run = call->run;
-    const dit_cache *settings = &run->settings;
-    int64_t middle = run->rt->facts.layers - settings->first - settings->last;
+    const dit_range middle = middle_of(run);
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        if (run->indicator) keep_reference(run);
-        dit_cache_take(run, &run->kept, -1, 0, change_of(run));
+        if (run->indicator && refers(run, true)) keep_reference(run);
+        dit_cache_take(run, &run->kept, -1, 0, dit_cache_change(run));
     });
-    DIT_TRY(dit_model_some_blocks(run->model, settings->first, middle));
+    DIT_TRY(dit_model_some_blocks(run->model, middle.first, middle.count));
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        dit_cache_take(run, &run->kept, 1, 1, change_of(run));
-        if (settings->order) renew_differences(run);
+        dit_cache_take(run, &run->kept, 1, 1, dit_cache_change(run));
+        dit_cache_renew(run);
     });
     return run_last(call);
 }
@@ -244,30 +302,31 @@ static dit_status reuse(void *context)
     const dit_cache_call *call = context;
     dit_cache_run *run = call->run;
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        if (run->indicator && run->indicator->every_step) keep_reference(run);
+        if (run->indicator && refers(run, false)) keep_reference(run);
         add_kept(run);
     });
     return run_last(call);
 }
 
-/* Differences change places and weights from step to step: nothing is recorded then. */
+/* Differences change places and weights from step to step: nothing is recorded then, nor where blocks decide one by one,
+ * nor where parts depend on the step before. */
 static dit_status do_part(dit_cache_run *run, int part, const dit_cache_call *call, dit_status (*work)(void *context))
 {
-    if (run->settings.order) return work((void *)call);
-    return dit_model_do_part(run->model, part, call->args, work, (void *)call);
+    if (run->settings.order || run->blocks || run->settings.variant == DIT_CACHE_XDIT) return work((void *)call);
+    bool front = run->settings.policy == DIT_CACHE_DELTA && run->state.step >= run->settings.cut;
+    return dit_model_do_part(run->model, part + (front ? PARTS : 0), call->args, work, (void *)call);
 }
 
 /* ---- deciding ---------------------------------------------------------------------------------------------------- */
 
-/* Gathers the sums of all ranks that decide together; *out has them in the order of ranks. */
-static dit_status gather_sums(dit_cache_run *run, const double **out)
+dit_status dit_cache_gather_sums(dit_cache_run *run, const double **out)
 {
-    int64_t count = 2;
+    int64_t count = dit_cache_sums(&run->settings);
     const double *mine = run->sums;
     for (int i = 0; i < AGREE; i++) {
         dit_comm *comm = run->rt->comm[agree[i]];
         double *all = mine == run->gathered[0] ? run->gathered[1] : run->gathered[0];
-        if (dit_comm_size(comm) == 1) continue;
+        if (!agrees_over(run, agree[i])) continue;
         DIT_TRY(dit_comm_gather_terms(comm, mine, count, all));
         count *= dit_comm_size(comm);
         mine = all;
@@ -276,28 +335,34 @@ static dit_status gather_sums(dit_cache_run *run, const double **out)
     return dit_runtime_download(run->rt, mine, count);
 }
 
-/* Measures how much the indicator has changed since the last computed step. */
-static dit_status measure(dit_cache_run *run, double *value)
+dit_status dit_cache_compare(dit_cache_run *run, const float *a, const float *b, double *value)
 {
     const dit_cache_rows *rows = &run->image;
     const double *sums;
     double difference = 0, size = 0;
     ops_difference(run->rt, &(dit_difference_args){.rows = rows->batch * rows->rows,
                                                    .cols = rows->width,
-                                                   .a = run->now,
-                                                   .b = run->reference,
+                                                   .a = a,
+                                                   .b = b,
                                                    .of_rows = run->of_rows,
                                                    .sums = run->sums});
-    DIT_TRY(gather_sums(run, &sums));
+    DIT_TRY(dit_cache_gather_sums(run, &sums));
     *value = 0;
     if (run->rt->ledger.counting_only) return DIT_OK;
-    for (int64_t i = 0; i < deciders(run->rt); i++) difference += sums[2 * i], size += sums[2 * i + 1];
+    for (int64_t i = 0; i < deciders(run); i++) difference += sums[2 * i], size += sums[2 * i + 1];
     if (!isfinite(difference) || !isfinite(size) || (size == 0 && difference != 0))
         return dit_error_hint(DIT_FAIL(DIT_ERR_NONFINITE, "step %d: the cache compares %g with %g, which is no number",
                                        run->state.step, difference, size),
                               "look at the latents of the step before: something overflowed or was never computed");
     *value = size > 0 ? difference / size : 0;
     return DIT_OK;
+}
+
+/* Measures how much the indicator has changed. */
+static dit_status measure(dit_cache_run *run, double *value)
+{
+    if (run->outputs) return dit_output_store_measure(run, value);
+    return dit_cache_compare(run, run->now, run->reference, value);
 }
 
 /* Counts the steps since the oldest output was computed that the step reuses. */
@@ -312,6 +377,18 @@ static int oldest_module(const dit_cache_log *log, int step)
     return oldest;
 }
 
+/* The same of blocks that are reused by themselves. */
+static int oldest_block(const dit_cache_log *log, int64_t layers, int step)
+{
+    int oldest = 0;
+    for (int64_t block = 0; block < layers; block++) {
+        int steps = 0;
+        while (steps < step && dit_cache_log_pruned(log, step - steps, block)) steps++;
+        if (steps > oldest) oldest = steps;
+    }
+    return oldest;
+}
+
 /* Writes a step's decision, and what was tested, into the log. */
 static void note_decision(dit_cache_run *run, char decision, double value)
 {
@@ -320,10 +397,15 @@ static void note_decision(dit_cache_run *run, char decision, double value)
     bool hit = decision == DIT_CACHE_HIT;
     log->reasons[step] = decision;
     log->values[step] = value;
-    log->tests += value != DIT_CACHE_UNTESTED;
+    log->tests += value != DIT_CACHE_UNTESTED && !run->blocks; /* those note their own */
     log->hits += hit;
     log->reused[step] = dit_cache_reused(&run->settings, step, decision);
-    int oldest = run->modules ? oldest_module(log, step) : hit ? age(run) : 0;
+    for (int64_t block = 0; block < run->settings.replay_blocks; block++)
+        if (dit_cache_replay_prunes(&run->settings, step, block)) dit_cache_log_prune(log, step, block);
+    int oldest = run->modules  ? oldest_module(log, step)
+                 : run->blocks ? oldest_block(log, run->rt->facts.layers, step)
+                 : hit         ? dit_cache_age(run)
+                               : 0;
     if (oldest > log->oldest) log->oldest = oldest;
 }
 
@@ -333,11 +415,13 @@ static dit_status decide(dit_cache_run *run, char *decision)
 {
     double value = DIT_CACHE_UNTESTED;
     *decision = dit_cache_plan(&run->settings, &run->state, run->log.steps);
-    if (*decision == DIT_CACHE_TEST) {
+    if (run->blocks) {
+        DIT_TRY(dit_block_store_run(run, decision, &value));
+    } else if (*decision == DIT_CACHE_TEST) {
         DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(measure(run, &value)));
         value = dit_cache_tested(&run->settings, &run->state, value);
         if (!isfinite(value))
-            return DIT_FAIL(DIT_ERR_NONFINITE, "step %d: the cache's polynomial gives %g", run->state.step, value);
+            return DIT_FAIL(DIT_ERR_NONFINITE, "step %d: the cache's sum is %g", run->state.step, value);
         bool hit = dit_cache_reuses(&run->settings, value) && !run->rt->ledger.counting_only;
         *decision = hit ? DIT_CACHE_HIT : 't';
     }
@@ -353,11 +437,18 @@ dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
     if (args->step != run->state.step)
         return DIT_FAIL(DIT_ERR_INTERNAL, "a cache is at step %d and gets step %d", run->state.step, args->step);
     dit_model_set_window(run->model, &whole);
-    if (!run->modules) DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
+    if (run->outputs)
+        DIT_TIMED(run->rt, DIT_TIME_CACHE, dit_output_store_begin(run, args));
+    else if (!run->modules)
+        DIT_TRY(do_part(run, PART_FIRST, &call, run_first));
     DIT_TRY(decide(run, &decision));
     bool hit = decision == DIT_CACHE_HIT;
     if (run->modules)
         DIT_TRY(dit_module_store_forward(run, args));
+    else if (run->outputs)
+        DIT_TRY(dit_output_store_forward(run, args, hit));
+    else if (run->blocks)
+        DIT_TRY(run_last(&call));
     else
         DIT_TRY(hit ? do_part(run, PART_REUSE, &call, reuse) : do_part(run, PART_COMPUTE, &call, compute));
     dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
@@ -391,8 +482,17 @@ dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
     dit_cache_use use = {.first = cache->first,
                          .last = cache->last,
                          .hits = log->hits,
+                         .ends = cache->blocks,
+                         .separate = cache->separate,
                          .tests = log->tests,
-                         .of_modules = dit_cache_modules(cache)};
+                         .more_sums = dit_cache_sums(cache) - 2,
+                         .of_modules = dit_cache_modules(cache),
+                         .of_blocks = dit_cache_is_of_blocks(cache)};
+    for (int step = cache->cut; step < log->steps && cache->blocks; step++)
+        use.late_hits += log->reasons[step] == DIT_CACHE_HIT;
+    for (int step = 0; step < log->steps; step++)
+        for (int block = 0; block < DIT_CACHE_MAX_BLOCKS; block++)
+            use.blocks[block] += dit_cache_log_pruned(log, step, block);
     for (int step = 0; step < log->steps; step++)
         for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
             use.modules[kind] += dit_module_in(log->reused[step], (dit_module)kind);
@@ -413,9 +513,16 @@ dit_module_set dit_cache_own_modules(const dit_cache_run *run)
     return set;
 }
 
+int64_t dit_cache_layers(const dit_cache_run *run)
+{
+    return run->rt->facts.layers;
+}
+
 int64_t dit_cache_state_bytes(const dit_cache_run *run)
 {
     if (run->modules) return dit_module_store_elements(run->modules) * dit_dtype_bytes(run->rt->ledger.dtype);
+    if (run->outputs) return dit_output_store_bytes(run);
+    if (run->blocks) return dit_block_store_bytes(run);
     int64_t kept = 1 + run->settings.order + (run->now != NULL);
     int64_t elements = kept * elements_of(&run->kept) + (run->reference ? elements_of(&run->image) : 0);
     return elements * dit_dtype_bytes(run->rt->ledger.dtype);
@@ -423,7 +530,7 @@ int64_t dit_cache_state_bytes(const dit_cache_run *run)
 
 int64_t dit_cache_deciders(const dit_cache_run *run)
 {
-    return deciders(run->rt);
+    return deciders(run);
 }
 
 double dit_cache_margin(const dit_cache *cache, const dit_cache_log *log)
@@ -441,7 +548,7 @@ static dit_status compare_logs(const dit_cache_log *a, int rank_a, const dit_cac
 {
     for (int step = 0; step < a->steps; step++)
         if (a->reasons[step] != b->reasons[step] || a->values[step] != b->values[step] ||
-            a->reused[step] != b->reused[step])
+            a->reused[step] != b->reused[step] || memcmp(a->blocks[step], b->blocks[step], sizeof a->blocks[step]) != 0)
             return DIT_FAIL(DIT_ERR_MISMATCH,
                             "step %d: rank %d decided '%c' on %.17g, but rank %d '%c' on %.17g: ranks that share an "
                             "image must decide alike",
@@ -463,7 +570,7 @@ dit_status dit_cache_meet(const dit_cache_run *run, dit_cache_log **logs)
     *logs = (dit_cache_log *)(void *)all;
     for (int rank = 1; rank < size && st == DIT_OK; rank++) {
         int first = 0;
-        while ((*logs)[first].data_rank != (*logs)[rank].data_rank) first++;
+        while ((*logs)[first].group != (*logs)[rank].group) first++;
         st = compare_logs(&(*logs)[first], first, &(*logs)[rank], rank);
     }
     return st;

@@ -24,12 +24,26 @@ typedef struct dit_cache_run dit_cache_run;
 /* What was decided in the newest request. Plain data: ranks send it as bytes. */
 typedef struct {
     int steps, tests, hits;
-    int data_rank;                         /* ranks of one data coordinate make the same images */
-    char reasons[DIT_CACHE_MAX_STEPS + 1]; /* a letter for each step (base/cache.h)              */
-    double values[DIT_CACHE_MAX_STEPS];    /* what tests compared with the threshold; DIT_CACHE_UNTESTED: no test */
-    int oldest;                            /* most steps since what was reused had been computed */
+    int group;                                  /* ranks of one number make the same images, and decide together */
+    char reasons[DIT_CACHE_MAX_STEPS + 1];      /* a letter for each step (base/cache.h)              */
+    double values[DIT_CACHE_MAX_STEPS];         /* what tests compared with the threshold; DIT_CACHE_UNTESTED: no test;
+                                              where each block has one, that which came nearest to its own threshold,
+                                              over this, times the settings' threshold */
+    int oldest;                                 /* most steps since what was reused had been computed */
     dit_module_set reused[DIT_CACHE_MAX_STEPS]; /* kinds of modules, in each step                */
+    unsigned char blocks[DIT_CACHE_MAX_STEPS]
+                        [DIT_CACHE_MAX_BLOCKS / 8]; /* a bit of each block that was reused by itself */
 } dit_cache_log;
+
+/* True if block `block` was reused by itself in a step; dit_cache_log_prune writes that down. */
+static inline bool dit_cache_log_pruned(const dit_cache_log *log, int step, int64_t block)
+{
+    return log->blocks[step][block / 8] >> block % 8 & 1;
+}
+static inline void dit_cache_log_prune(dit_cache_log *log, int step, int64_t block)
+{
+    log->blocks[step][block / 8] |= (unsigned char)(1 << block % 8);
+}
 
 /* Takes the memory of a cache for `model`, from rt->image (state) and rt->step, for runs of `steps` steps. `cache` has
  * passed dit_cache_check. The result lies in rt->run. Errors: DIT_ERR_MEMORY. */
@@ -53,6 +67,8 @@ dit_cache_use dit_cache_own_use(const dit_cache_run *run);
 const dit_cache *dit_cache_settings(const dit_cache_run *run);
 /* Returns the kinds of modules that the policy reuses and the model has; 0: the policy reuses middle blocks. */
 dit_module_set dit_cache_own_modules(const dit_cache_run *run);
+/* Returns the blocks of the model. */
+int64_t dit_cache_layers(const dit_cache_run *run);
 /* Bytes that one rank keeps for the cache, and the ranks that decide together. */
 int64_t dit_cache_state_bytes(const dit_cache_run *run);
 int64_t dit_cache_deciders(const dit_cache_run *run);

@@ -27,12 +27,16 @@ typedef struct {
 } dit_cache_rows;
 
 struct dit_module_store;
+struct dit_output_store;
+struct dit_block_store;
 
 struct dit_cache_run {
     dit_model *model;
     dit_runtime *rt;
     dit_cache settings;
-    struct dit_module_store *modules;      /* NULL: the policy reuses middle blocks                             */
+    struct dit_module_store *modules;      /* NULL: the policy reuses no modules                                 */
+    struct dit_output_store *outputs;      /* NULL: the policy reuses no outputs of whole forwards               */
+    struct dit_block_store *blocks;        /* NULL: the policy does not decide for each block                    */
     const dit_cache_indicator *indicator;  /* NULL: a schedule                                                  */
     dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
@@ -64,6 +68,50 @@ dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *
 /* Returns the floats that are kept. */
 int64_t dit_module_store_elements(const struct dit_module_store *store);
 
+/* ---- what policies of whole forwards keep (outputs.c) -------------------------------------------------------------- */
+
+/* Takes memory for latents and outputs, from rt->image and rt->step. Errors: DIT_ERR_MEMORY. */
+dit_status dit_output_store_create(dit_cache_run *run);
+/* Takes the latents of the step, for all that follows. */
+void dit_output_store_begin(dit_cache_run *run, const dit_forward_args *args);
+/* Measures how much the output may have changed. Collective over the ranks that decide together. Errors: DIT_ERR_NONFINITE. */
+dit_status dit_output_store_measure(dit_cache_run *run, double *value);
+/* Runs the whole forward, or makes its output of what is kept. Errors: those of the model. */
+dit_status dit_output_store_forward(dit_cache_run *run, const dit_forward_args *args, bool hit);
+/* Returns the bytes that are kept. */
+int64_t dit_output_store_bytes(const dit_cache_run *run);
+
+/* ---- what policies of single blocks keep (blocks.c) ---------------------------------------------------------------- */
+
+/* Takes memory for the inputs of blocks and for what they added, from rt->image and rt->step. Errors: DIT_ERR_MEMORY. */
+dit_status dit_block_store_create(dit_cache_run *run);
+/* Begins a request: no block has been computed. */
+void dit_block_store_reset(dit_cache_run *run);
+/* Runs the blocks in the middle, each computed or reused, as `decision` says or tests do, and notes it in the log.
+ * *decision becomes that of the step. Collective over the ranks that decide together. Errors: those of the model;
+ * DIT_ERR_NONFINITE. */
+dit_status dit_block_store_run(dit_cache_run *run, char *decision, double *value);
+/* Returns the bytes that are kept. */
+int64_t dit_block_store_bytes(const dit_cache_run *run);
+
+/* ---- for the stores ------------------------------------------------------------------------------------------------ */
+
+/* Takes what a test needs beside the store's own arrays: the sums of `rows` rows, of this rank and of all that decide. */
+dit_status dit_cache_take_sums(dit_cache_run *run, int64_t rows);
+/* *value becomes sum |a - b| / sum |b| over [run->image] of all ranks that decide together; 0 where both are 0.
+ * Errors: DIT_ERR_NONFINITE. */
+dit_status dit_cache_compare(dit_cache_run *run, const float *a, const float *b, double *value);
+/* Gathers the sums of all ranks that decide together; *out has dit_cache_sums of each, in the order of ranks. */
+dit_status dit_cache_gather_sums(dit_cache_run *run, const double **out);
+/* Where what is added to the stream is collected, [run->kept] dense, before dit_cache_renew. */
+float *dit_cache_change(dit_cache_run *run);
+/* Makes differences of each order from the change and the last ones; without an order, nothing. */
+void dit_cache_renew(dit_cache_run *run);
+/* Returns the steps from the newest computed one to this one. */
+int dit_cache_age(const dit_cache_run *run);
+
+/* stream += x over the rows; x is dense. */
+void dit_cache_add(dit_cache_run *run, const dit_cache_rows *rows, const float *x);
 /* out = a x + b out over the rows of the stream; `out` is dense. b 0: out is not read. */
 void dit_cache_take(dit_cache_run *run, const dit_cache_rows *rows, float a, float b, float *out);
 

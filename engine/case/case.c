@@ -320,7 +320,9 @@ dit_status dit_case_settle_emulated(dit_case *kase)
 dit_status dit_case_check_caches(const dit_case *kase)
 {
     DIT_TRY(dit_cache_check(&kase->cache, kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts));
-    dit_status st = dit_cache_check(&kase->emulated_cache, &kase->parallel, &kase->facts);
+    dit_parallel mesh = kase->parallel; /* an oracle decides apart on one rank, too */
+    if (kase->emulated_cache.separate) mesh.degree[DIT_AXIS_CFG] = (int)kase->facts.guidance_branches;
+    dit_status st = dit_cache_check(&kase->emulated_cache, &mesh, &kase->facts);
     return st == DIT_OK ? st : dit_error_note(st, "in the cache that the case emulates");
 }
 

@@ -227,6 +227,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     p->partition = dit_partition_of(&p->rt);
     DIT_TRY(create_model(p));
     const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
+    int apart = kase->emulated_cache.separate ? (int)kase->facts.guidance_branches : 1;
     bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE;
     dit_cache_run *cache = NULL;
     if (kase->cache.policy != DIT_CACHE_NONE) DIT_TRY(dit_cache_create(p->model, &kase->cache, kase->steps, &cache));
@@ -238,7 +239,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .all_images = p->batches * kase->facts.num_images,
                                .emulates = emulates,
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
-                               .emulated_groups = kase->emulated_groups,
+                               .emulated_groups = kase->emulated_groups * apart,
                                .cache = cache,
                                .executor = of_cache ? dit_executor_of_cache(&kase->emulated_cache)
                                                     : dit_executor_for(&p->rt, emulates)};

@@ -219,6 +219,7 @@ static void add_rank_cache(dit_json_writer *w, cJSON *entry, const dit_cache_log
     if (!log) return;
     dit_json_put_int(w, entry, "cache_hits", log->hits);
     dit_json_put_int(w, entry, "cache_tests", log->tests);
+    dit_cache_record_put_blocks(w, log, entry);
 }
 
 static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median,

@@ -11,6 +11,7 @@
 typedef struct {
     int orders; /* how many of `added` there are; 0: none */
     double sum; /* of teacache, since the last computed step */
+    int row;    /* hits in a row, as cache-dit counts them    */
     dit_cache_log log;
 } decided;
 
@@ -21,6 +22,7 @@ typedef struct {
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences  */
     int64_t batch, rows, text, width;      /* of the stream, [batch, rows, width], text rows first */
     int64_t groups, images;                /* images: of all groups                              */
+    int64_t branches;                      /* that decide apart; 1: they decide together         */
     decided *group;                        /* [groups]                                           */
 } cache_oracle;
 
@@ -36,6 +38,7 @@ static dit_status cache_oracle_create(dit_sampler *s)
                         .text = text,
                         .width = s->model->width,
                         .groups = s->emulated_groups,
+                        .branches = s->emulates_cache->separate ? s->rt->facts.guidance_branches : 1,
                         .images = part->images};
     DIT_TRY(dit_arena_alloc(&s->rt->run, o->groups * (int64_t)sizeof *o->group, &memory));
     o->group = memory;
@@ -47,12 +50,18 @@ static dit_status cache_oracle_create(dit_sampler *s)
     return dit_arena_activations(&s->rt->step, o->batch * part->image_count * o->width, &o->input);
 }
 
-/* Finds the group's next row of the stream, from *row on; false after the last. Batch entries are image after image,
- * branch after branch. */
+/* Returns the group of an entry of the batch; entries are image after image, branch after branch. */
+static int64_t group_of(const cache_oracle *o, int64_t entry)
+{
+    int64_t data = entry % o->images / (o->images / (o->groups / o->branches));
+    return data * o->branches + (o->branches > 1 ? entry / o->images : 0);
+}
+
+/* Finds the group's next row of the stream, from *row on; false after the last. */
 static bool next_row(const cache_oracle *o, int group, int64_t *row)
 {
     for (; *row < o->batch * o->rows; ++*row)
-        if (*row / o->rows % o->images / (o->images / o->groups) == group) return true;
+        if (group_of(o, *row / o->rows) == group) return true;
     return false;
 }
 
@@ -99,23 +108,45 @@ static double polynomial(const dit_cache *c, double x)
     return value;
 }
 
-static bool must_compute(const decided *d, const dit_cache *c, int step)
+/* cache-dit's count starts at 2 with the second hit of a row (the very first hit counts, too), and refusing sets it back. */
+static bool at_limit(decided *d, const dit_cache *c, int step)
 {
-    if (step == 0 || step < c->warmup) return true;
+    if (c->max_consecutive <= 0) return false;
+    if (c->variant != DIT_CACHE_CACHE_DIT) return hits_in_a_row(d, step) >= c->max_consecutive;
+    if (d->row < c->max_consecutive) return false;
+    d->row = 0;
+    return true;
+}
+
+static void count_hit(decided *d, int step)
+{
+    if (d->log.hits == 0)
+        d->row++;
+    else if (d->log.reasons[step - 1] == DIT_CACHE_HIT)
+        d->row += d->row ? 1 : 2;
+}
+
+static bool must_compute(decided *d, const dit_cache *c, int step)
+{
+    int apart = c->warmup_interval > 0 ? c->warmup_interval : 1;
+    if (step == 0 || (step < c->warmup && step % apart == 0)) return true;
     if (c->force[0] && c->force[step] == '1') return true;
     if (c->mask[0] && c->mask[step] == '1') return true;
     if (c->policy == DIT_CACHE_INTERVAL && (step % c->interval == 0 || step + 1 == d->log.steps)) return true;
+    if (c->policy == DIT_CACHE_DELTA && (step % c->interval == 0 || step == c->cut || step + 1 == d->log.steps))
+        return true;
     if (c->policy == DIT_CACHE_TEACACHE && step + 1 == d->log.steps) return true;
     if (c->policy == DIT_CACHE_MAGCACHE && step < (int)(c->retention * d->log.steps + 0.5)) return true;
     if (c->max_hits > 0 && d->log.hits >= c->max_hits) return true;
-    return c->max_consecutive > 0 && hits_in_a_row(d, step) >= c->max_consecutive;
+    return at_limit(d, c, step);
 }
 
 /* Decides for a step whose streams are there; `begin` holds first - begin by now. */
 static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, int step)
 {
     decided *d = &o->group[group];
-    bool schedule = c->policy == DIT_CACHE_MASK || c->policy == DIT_CACHE_INTERVAL || c->mask_is_static;
+    bool schedule = c->policy == DIT_CACHE_MASK || c->policy == DIT_CACHE_INTERVAL || c->policy == DIT_CACHE_DELTA ||
+                    c->mask_is_static;
     if (c->replay[0]) return c->replay[step] == '0';
     if (must_compute(d, c, step)) return false;
     if (c->policy == DIT_CACHE_MAGCACHE) return c->threshold > 0 && drift(d, c, step) <= c->threshold;
@@ -125,6 +156,7 @@ static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, in
     if (c->policy == DIT_CACHE_TEACACHE) value = d->sum + polynomial(c, value);
     d->log.values[step] = value;
     d->log.tests++;
+    if (c->variant == DIT_CACHE_DIFFUSERS) return !(value > c->threshold);
     return c->threshold > 0 && value < c->threshold;
 }
 
@@ -191,8 +223,10 @@ static void put_reused(const cache_oracle *o, const dit_cache *c, int group, int
 {
     int ahead = hits_in_a_row(&o->group[group], step) + 1;
     for (int64_t row = 0; next_row(o, group, &row); row++)
-        for (int64_t i = row * o->width; i < (row + 1) * o->width; i++)
+        for (int64_t i = row * o->width; i < (row + 1) * o->width; i++) {
             stream[i] = forecast(o, c, o->group[group].orders, ahead, i);
+            if (c->variant == DIT_CACHE_XDIT) stream[i] -= o->value[i]; /* upon what the first block got */
+        }
 }
 
 /* Puts the reused stream in place where a group decides to; o->middle holds the computed one. */
@@ -205,7 +239,9 @@ static void decide_for(const cache_oracle *o, const dit_cache *c, int group, int
         put_reused(o, c, group, step, stream);
     else
         keep_added(o, c, group, step);
-    if (!hit || c->policy == DIT_CACHE_TEACACHE) keep_value(o, group);
+    if (hit) count_hit(&o->group[group], step);
+    bool before_computed = step == 0 || log->reasons[step - 1] != DIT_CACHE_HIT;
+    if (c->variant == DIT_CACHE_XDIT ? before_computed : !hit || c->policy == DIT_CACHE_TEACACHE) keep_value(o, group);
     o->group[group].sum = hit && log->values[step] != DIT_CACHE_UNTESTED ? log->values[step] : 0;
     log->reasons[step] = hit ? DIT_CACHE_HIT : 'm';
     log->hits += hit;
@@ -223,20 +259,22 @@ static dit_status forward(dit_sampler *s, int step)
 {
     const cache_oracle *o = s->executor_state;
     const dit_cache *c = s->emulates_cache;
-    int64_t layers = s->rt->facts.layers, elements = o->batch * o->rows * o->width;
+    int64_t layers = s->rt->facts.layers, elements = o->batch * o->rows * o->width, first = c->first, last = c->last;
+    if (c->policy == DIT_CACHE_DELTA && step < c->cut) first = layers - c->blocks; /* the rear ones are reused */
+    if (c->policy == DIT_CACHE_DELTA && step >= c->cut) last = layers - c->blocks;
     dit_window whole = dit_model_whole(s->model, step);
     dit_model_set_window(s->model, &whole);
     DIT_TRY(dit_model_begin(s->model, s->timestep));
     DIT_TRY(dit_model_embed(s->model, s->input));
     if (o->input) DIT_TRY(take_input(s, o));
     if (!o->input) DIT_TRY(keep_stream(s, o, o->value));
-    DIT_TRY(dit_model_some_blocks(s->model, 0, c->first));
+    DIT_TRY(dit_model_some_blocks(s->model, 0, first));
     DIT_TRY(keep_stream(s, o, o->first));
-    DIT_TRY(dit_model_some_blocks(s->model, c->first, layers - c->first - c->last));
+    DIT_TRY(dit_model_some_blocks(s->model, first, layers - first - last));
     DIT_TRY(keep_stream(s, o, o->middle));
     if (!s->rt->ledger.counting_only) decide(s, o, step);
     DIT_TRY(dit_runtime_upload(s->rt, s->model->stream, elements));
-    DIT_TRY(dit_model_some_blocks(s->model, layers - c->last, c->last));
+    DIT_TRY(dit_model_some_blocks(s->model, layers - last, last));
     return dit_model_head(s->model, s->output);
 }
 
@@ -257,7 +295,7 @@ static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *conditio
     return DIT_OK;
 }
 
-const dit_cache_log *dit_cache_oracle_log(const dit_sampler *s, int group)
+static const dit_cache_log *cache_oracle_log(const dit_sampler *s, int group)
 {
     const cache_oracle *o = s->executor_state;
     return &o->group[group].log;
@@ -269,5 +307,8 @@ static bool cache_oracle_serves(const dit_runtime *rt, const dit_parallel *emula
     return false; /* the case asks for it, and no mesh */
 }
 
-const dit_executor dit_executor_cache_oracle = {
-    .name = "cache-oracle", .serves = cache_oracle_serves, .create = cache_oracle_create, .run = cache_oracle_run};
+const dit_executor dit_executor_cache_oracle = {.name = "cache-oracle",
+                                                .serves = cache_oracle_serves,
+                                                .create = cache_oracle_create,
+                                                .run = cache_oracle_run,
+                                                .cache_log = cache_oracle_log};

@@ -10,14 +10,14 @@
 const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates);
 
 extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_executor_whole;
-/* Emulate a cache on one rank, of middle blocks and of modules; sampler->emulates_cache is set. */
-extern const dit_executor dit_executor_cache_oracle, dit_executor_module_oracle;
-/* Returns that of the two which emulates the cache. */
+/* Emulate a cache on one rank, of middle blocks, of modules, of whole outputs and of single blocks; sampler->emulates_cache is
+ * set. */
+extern const dit_executor dit_executor_cache_oracle, dit_executor_module_oracle, dit_executor_output_oracle,
+    dit_executor_block_oracle;
+/* Returns that of them which emulates the cache. */
 const dit_executor *dit_executor_of_cache(const dit_cache *cache);
-/* A group's log has what was decided for the images of one data rank; NULL beyond the last group, and of other executors.
- * The other two: each executor's own. */
+/* A group's log has what was decided for the images of one data rank; NULL beyond the last group, and of other
+ * executors. */
 const dit_cache_log *dit_executor_cache_log(const dit_sampler *sampler, int group);
-const dit_cache_log *dit_cache_oracle_log(const dit_sampler *sampler, int group);
-const dit_cache_log *dit_module_oracle_log(const dit_sampler *sampler);
 
 #endif

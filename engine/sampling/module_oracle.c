@@ -162,9 +162,12 @@ static bool reuses_kind(module_oracle *o, const dit_cache *c, int kind)
 static void decide(module_oracle *o)
 {
     const dit_cache *c = o->sampler->emulates_cache;
-    bool any = false, all = c->policy != DIT_CACHE_PAB && reuses_all(o, c);
+    bool each = c->policy == DIT_CACHE_PAB || c->policy == DIT_CACHE_MODULES;
+    bool any = false, all = !each && reuses_all(o, c);
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
-        o->reuses[kind] = c->policy == DIT_CACHE_PAB ? reuses_kind(o, c, kind) : all;
+        o->reuses[kind] = c->policy == DIT_CACHE_PAB       ? reuses_kind(o, c, kind)
+                          : c->policy == DIT_CACHE_MODULES ? c->table[o->step] >> kind & 1
+                                                           : all;
         any = any || o->reuses[kind];
     }
     o->log.reasons[o->step] = any ? DIT_CACHE_HIT : 'm';
@@ -205,8 +208,10 @@ static dit_status module_oracle_run(dit_sampler *s, const dit_condition *conditi
     return DIT_OK;
 }
 
-const dit_cache_log *dit_module_oracle_log(const dit_sampler *s)
+/* All images are decided for alike, by the schedule. */
+static const dit_cache_log *module_oracle_log(const dit_sampler *s, int group)
 {
+    (void)group;
     return &((const module_oracle *)s->executor_state)->log;
 }
 
@@ -216,5 +221,8 @@ static bool module_oracle_serves(const dit_runtime *rt, const dit_parallel *emul
     return false; /* the case asks for it, and no mesh */
 }
 
-const dit_executor dit_executor_module_oracle = {
-    .name = "module-oracle", .serves = module_oracle_serves, .create = module_oracle_create, .run = module_oracle_run};
+const dit_executor dit_executor_module_oracle = {.name = "module-oracle",
+                                                 .serves = module_oracle_serves,
+                                                 .create = module_oracle_create,
+                                                 .run = module_oracle_run,
+                                                 .cache_log = module_oracle_log};

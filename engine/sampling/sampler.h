@@ -26,6 +26,8 @@ typedef struct dit_executor {
     /* Gives the latents to all stages after the last step, before they are gathered; NULL: every rank has its own.
      * Counted as `gather`. */
     dit_status (*share)(dit_sampler *sampler);
+    /* Returns what was decided for the images of one data rank; NULL: it emulates no cache. */
+    const dit_cache_log *(*cache_log)(const dit_sampler *sampler, int group);
 } dit_executor;
 
 typedef struct {
@@ -47,7 +49,7 @@ struct dit_sampler {
     int64_t all_images;              /* of the case, over all its batches; 0: there is one batch        */
     const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
     const dit_cache *emulates_cache; /* NULL, or the cache that one rank emulates                   */
-    int emulated_groups;             /* data ranks whose images that cache decides for apart         */
+    int emulated_groups;             /* data ranks, times branches where these are apart, that it decides for */
     dit_cache_run *cache;            /* NULL, or what runs the forwards of executor whole           */
     const dit_executor *executor;    /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;

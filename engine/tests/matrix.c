@@ -297,23 +297,38 @@ static dit_status judge_sent(const cell *c, int rank)
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
 }
 
-/* Makes a copy of the case whose cache takes decisions, a digit for each step, and does not decide. */
-static cJSON *with_decisions(const cell *c, const char *digits)
+/* Writes decisions of a log as "replay" takes them: a digit for each step or, where the policy decides for each block, for
+ * each block of each step. */
+static void write_replay(const dit_cache_run *run, const dit_cache_log *log, char *out)
 {
+    bool each = dit_cache_is_of_blocks(dit_cache_settings(run));
+    for (int step = 0; step < log->steps; step++) {
+        if (each && step) *out++ = ',';
+        if (!each) *out++ = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
+        for (int64_t block = 0; each && block < dit_cache_layers(run); block++)
+            *out++ = dit_cache_log_pruned(log, step, block) ? '0' : '1';
+    }
+    *out = 0;
+}
+
+/* Makes a copy of the case whose cache takes the decisions of a log, and does not decide. */
+static cJSON *with_decisions(const cell *c, const dit_cache_log *log)
+{
+    char replay[DIT_CACHE_MAX_DIGITS + DIT_CACHE_MAX_STEPS + 1];
     cJSON *copy = cJSON_Duplicate(c->document, true);
-    cJSON_AddStringToObject(member(copy, "cache"), "replay", digits);
+    write_replay(c->pipeline.sampler.cache, log, replay);
+    cJSON_AddStringToObject(member(copy, "cache"), "replay", replay);
     return copy;
 }
 
-/* Makes such a copy with the decisions of the run; pab has none to take, as its steps follow from its settings. */
+/* Makes such a copy with the decisions of the run; pab, modules and delta have none to take, as
+ * their steps follow from their settings. */
 static cJSON *with_replay(const cell *c)
 {
-    if (dit_cache_settings(c->pipeline.sampler.cache)->policy == DIT_CACHE_PAB)
+    dit_cache_policy policy = dit_cache_settings(c->pipeline.sampler.cache)->policy;
+    if (policy == DIT_CACHE_PAB || policy == DIT_CACHE_MODULES || policy == DIT_CACHE_DELTA)
         return cJSON_Duplicate(c->document, true);
-    const dit_cache_log *log = dit_cache_log_of(c->pipeline.sampler.cache);
-    char digits[DIT_CACHE_MAX_STEPS + 1] = "";
-    for (int step = 0; step < log->steps; step++) digits[step] = log->reasons[step] == DIT_CACHE_HIT ? '0' : '1';
-    return with_decisions(c, digits);
+    return with_decisions(c, dit_cache_log_of(c->pipeline.sampler.cache));
 }
 
 /* Counts this rank of a document. Errors: those of the pipeline. */
@@ -343,14 +358,14 @@ static dit_status add_flops(cJSON *document, int rank, double sign, dit_flops *s
 static dit_status count_flops(const cell *c, int rank, dit_flops *sum)
 {
     const dit_cache_run *cache = c->pipeline.sampler.cache;
-    char ones[DIT_CACHE_MAX_STEPS + 1] = "";
+    dit_cache_log ones = {0}; /* all computed */
     *sum = (dit_flops){0};
     if (!cache) return add_flops(cJSON_Duplicate(c->document, true), rank, 1, sum);
     DIT_TRY(add_flops(with_replay(c), rank, 1, sum));
     if (dit_cache_is_known(dit_cache_settings(cache))) return DIT_OK;
-    memset(ones, '1', (size_t)dit_cache_log_of(cache)->steps);
+    ones.steps = dit_cache_log_of(cache)->steps;
     DIT_TRY(add_flops(cJSON_Duplicate(c->document, true), rank, 1, sum));
-    return add_flops(with_decisions(c, ones), rank, -1, sum);
+    return add_flops(with_decisions(c, &ones), rank, -1, sum);
 }
 
 static dit_status judge_flops(const cell *c, int rank)
@@ -485,14 +500,35 @@ static int kinds_of_steps(const dit_cache_log *log)
     return kinds;
 }
 
+/* Of delta, whose early and late steps are recorded apart. */
+static int64_t launches_of_ends(const dit_cache *cache, const dit_cache_log *log)
+{
+    int64_t launches = 0;
+    for (int late = 0; late < 2; late++) {
+        int counts[3] = {0}; /* first blocks; computed, reused middle */
+        for (int step = 0; step < log->steps; step++) {
+            if ((step >= cache->cut) != late) continue;
+            counts[0]++;
+            counts[log->reasons[step] == DIT_CACHE_HIT ? 2 : 1]++;
+        }
+        for (int i = 0; i < 3; i++) launches += counts[i] ? counts[i] - 1 : 0;
+    }
+    return launches;
+}
+
 /* Returns the launches of a run in which all forwards of a kind but the first are launched: of the first blocks, of the
- * computed middle, of the reused one. Forecasts of an order change addresses from step to step and are not recorded. */
+ * computed middle, of the reused one. Forecasts of an order change addresses from step to step and are not recorded, nor
+ * are steps whose blocks decide one by one. */
 static int64_t expected_launches(const dit_pipeline *p)
 {
     const dit_cache_run *cache = p->sampler.cache;
     if (!cache) return p->kase.steps - 1;
-    if (dit_cache_settings(cache)->order) return 0;
     int hits = dit_cache_log_of(cache)->hits;
+    if (dit_cache_is_of_outputs(dit_cache_settings(cache))) return p->kase.steps - hits - 1;
+    if (dit_cache_settings(cache)->order || dit_cache_is_of_blocks(dit_cache_settings(cache))) return 0;
+    if (dit_cache_settings(cache)->variant == DIT_CACHE_XDIT) return 0;
+    if (dit_cache_settings(cache)->policy == DIT_CACHE_DELTA)
+        return launches_of_ends(dit_cache_settings(cache), dit_cache_log_of(cache));
     if (dit_cache_modules(dit_cache_settings(cache))) return p->kase.steps - kinds_of_steps(dit_cache_log_of(cache));
     return p->kase.steps - 1 + (p->kase.steps - hits - 1) + (hits ? hits - 1 : 0);
 }

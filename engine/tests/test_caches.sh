@@ -33,30 +33,30 @@ if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 4 800 --model "$all"
     matrix_on cpu fp32 8 60 --model "$all"
 else
-    matrix_on cpu fp32 1 162 --model "$some" --method single,oracle
-    matrix_on cpu fp32 2 339 --model "$some" --method ulysses,ring,tensor,data,cfg
-    matrix_on cpu fp32 4 120 --model pixart-alpha-xl-2,flux.1-dev --method usp,cfg+ulysses,data+ulysses,ulysses+tensor
+    matrix_on cpu fp32 1 324 --model "$some" --method single,oracle
+    matrix_on cpu fp32 2 606 --model "$some" --method ulysses,ring,tensor,data,cfg
+    matrix_on cpu fp32 4 220 --model pixart-alpha-xl-2,flux.1-dev --method usp,cfg+ulysses,data+ulysses,ulysses+tensor
 fi
 cp "$work/out" "$work/last"
 
 # On a device the host sees only what is downloaded, and memory that nobody wrote is NaN: what is kept is never read before.
 rm -f "$work"/*.latents
-matrix_on host fp32 1 78 --model flux.1-dev,hunyuandit-v1.1 --method single,oracle
-matrix_on host fp32 2 32 --model flux.1-dev --method ulysses,tensor
+matrix_on host fp32 1 156 --model flux.1-dev,hunyuandit-v1.1 --method single,oracle
+matrix_on host fp32 2 60 --model flux.1-dev --method ulysses,tensor
 
-# A device records the parts of a forward; they give the bits of parts that are not recorded. One cache, because the
+# A device records the parts of a forward; they give the bits of parts that are not recorded. Few caches, because the
 # emulation is slow.
 emulated=$build/tests/ditbench-cuda-emulated.so
 if [ -n "${SANITIZE:-}" ] || [ ! -e "$emulated" ]; then
     report 0 "cuda # SKIP the emulated device is not built, or too slow under sanitizers"
 else
     rm -f "$work"/*.latents
-    echo '["none", {"policy": "fbcache", "threshold": 0.7, "warmup": 2}, {"policy": "fora", "interval": 3}]' >"$work/few.json"
+    echo '["none", {"policy": "fbcache", "threshold": 0.7, "warmup": 2}, {"policy": "fora", "interval": 3}, {"policy": "easycache", "threshold": 1000, "warmup": 2, "max_hits": 3}, {"policy": "dbprune", "threshold": 0.3, "first": 0, "warmup": 2}]' >"$work/few.json"
     write_cached "$work/few.json"
     export DITBENCH_CUDA_LIBRARY=$emulated
-    matrix_on cuda bf16 1 3 --model pixart-alpha-xl-2 --method single
+    matrix_on cuda bf16 1 5 --model pixart-alpha-xl-2 --method single
     for file in "$work"/*.latents; do mv "$file" "$file.recorded"; done
-    matrix_on cuda bf16 1 3 --model pixart-alpha-xl-2 --method single --graphs no
+    matrix_on cuda bf16 1 5 --model pixart-alpha-xl-2 --method single --graphs no
     differ=0
     for file in "$work"/*.latents; do cmp -s "$file" "$file.recorded" || differ=$((differ + 1)); done
     report "$differ" "cuda: recorded parts give the bits of others"

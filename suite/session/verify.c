@@ -222,6 +222,23 @@ static void take_modules(verifier *v, const cJSON *cache, suite_prediction *pred
         prediction->use.modules[kind] = count_reused(v, cache, kind, prediction);
 }
 
+/* Takes the steps that reused each block by itself, of the rank's record. */
+static void take_blocks(verifier *v, const cJSON *object, suite_prediction *prediction)
+{
+    const cJSON *list = dit_json_member(object, "cache_blocks"), *item;
+    int64_t steps = prediction->facts.steps, block = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        double hits = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (block >= prediction->facts.layers || !(hits >= 0 && hits < (double)steps)) {
+            problem(v, DIT_ERR_INTEGRITY, "%g hits of block %" PRId64 " of %" PRId64 " in %" PRId64 " steps", hits,
+                    block, prediction->facts.layers, steps);
+            return;
+        }
+        prediction->use.blocks[block++] = (int64_t)hits;
+    }
+}
+
 /* What a test decided is known from the rank's record alone. */
 static void take_decisions(verifier *v, const cJSON *object, const char *hits, const char *tests,
                            suite_prediction *prediction)
@@ -230,13 +247,16 @@ static void take_decisions(verifier *v, const cJSON *object, const char *hits, c
     int64_t reused = dit_json_int_or(object, hits, prediction->use.hits);
     int64_t tested = dit_json_int_or(object, tests, prediction->use.tests);
     if (prediction->cache.policy == DIT_CACHE_NONE || dit_cache_is_known(&prediction->cache)) return;
-    if (reused < 0 || reused >= steps || tested < 0 || tested >= steps) {
+    bool each = dit_cache_is_of_blocks(&prediction->cache);
+    int64_t most = each ? steps * prediction->facts.layers : steps;
+    if (reused < 0 || reused >= steps || tested < 0 || tested >= most) {
         problem(v, DIT_ERR_INTEGRITY, "%" PRId64 " hits and %" PRId64 " tests of a cache in %" PRId64 " steps", reused,
                 tested, steps);
         return;
     }
     prediction->use.hits = reused;
     prediction->use.tests = tested;
+    if (each) take_blocks(v, object, prediction);
 }
 
 /* A cache's decisions must agree with their counts, and those that are known before a run with the settings. */

@@ -494,7 +494,9 @@ ok "every flag of xDiT is understood" every_flag
 cached() { # a picture whose middle blocks are reused is another one; its record says which steps
     exits 0 generate "$golden/e2e_flux_schnell" --output whole.png 2>message &&
         exits 0 generate "$golden/e2e_flux_schnell" --num_inference_steps 4 --cache '{"policy": "interval", "interval": 2}' --output cached.png 2>message &&
-        tr -d ' \n\t' <cached.json | grep -q '"decisions":"1011"' && ! cmp -s whole.png cached.png
+        tr -d ' \n\t' <cached.json | grep -q '"decisions":"1011"' && ! cmp -s whole.png cached.png &&
+        exits 0 generate "$golden/e2e_flux_schnell" --num_inference_steps 4 --cache '{"policy": "easycache", "threshold": 1000, "warmup": 1}' --output easy.png 2>message &&
+        tr -d ' \n\t' <easy.json | grep -q '"decisions":"1101"'
 }
 ok "--cache reuses steps, and the record tells which" cached
 ok "--cache with a mistake is refused with the settings there are" refuses 2 'fbcach' "$golden/e2e_flux_schnell" --cache '{"policy": "fbcach"}'

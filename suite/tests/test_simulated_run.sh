@@ -376,7 +376,7 @@ ok "without SimGrid: exit 4 and what to install, before anything is run" says_wh
 # branches, 1152 wide, of 2 bytes. A simulation cannot know what a test decides.
 caches_are_told() {
     simulated_workload "$work/caches.json" '"single", "ulysses"' '"8xa100-sxm"' \
-        '1, 2], "cache": ["none", {"policy": "mask", "mask": "110010"}, {"policy": "fbcache"}, {"policy": "fbcache", "replay": "110110"}'
+        '1, 2], "cache": ["none", {"policy": "mask", "mask": "110010"}, {"policy": "fbcache"}, {"policy": "fbcache", "replay": "110110"}, {"policy": "easycache", "replay": "110010"}'
     exits 0 "$ditbench" run "$work/caches.json" -q --output "$work/cached" && exits 0 "$ditbench" verify "$work/cached" || return 1
     python3 - "$work/cached/journal.jsonl" <<'PYTHON'
 import json, sys
@@ -385,8 +385,9 @@ results = [line for line in lines if line["kind"] == "result"]
 told = [(len(r["record"]["ranks"]), r["record"].get("cache")) for r in results]
 cached = sorted((c["decisions"], c["hits"], c["kind"], ranks, c["state_bytes"]) for ranks, c in told if c)
 state = 2 * 256 * 1152 * 2
-assert cached == sorted((d, h, "schedule", n, state // n) for d, h in (("110010", 3), ("110110", 2)) for n in (1, 2)), cached
-assert len(results) == 6, len(results)
+latents = 3 * 2 * 256 * 16 * 2 # of easycache: those of the step, what was made of them, and scratch
+assert cached == sorted((d, h, "schedule", n, k // n) for d, h, k in (("110010", 3, state), ("110110", 2, state), ("110010", 3, latents)) for n in (1, 2)), cached
+assert len(results) == 8, len(results)
 PYTHON
 }
 ok "simulated caches tell what they decide and keep" caches_are_told

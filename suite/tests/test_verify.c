@@ -58,6 +58,16 @@ static const latents_file *latents; /* NULL: there is none */
 /* What a cached record says it decided, and how many hits it and each rank then have; NULL: nothing. */
 static const char *decisions;
 static int hits, rank_hits;
+/* The same of the second block, where each is decided for: what records say, and what was sent. */
+static int said_pruned, sent_pruned;
+
+static void tell_blocks(cJSON *object)
+{
+    if (!said_pruned) return;
+    cJSON *list = cJSON_AddArrayToObject(object, "cache_blocks");
+    cJSON_AddItemToArray(list, cJSON_CreateNumber(0));
+    cJSON_AddItemToArray(list, cJSON_CreateNumber(said_pruned));
+}
 
 static void tell_decisions(cJSON *record, suite_prediction *prediction)
 {
@@ -66,6 +76,8 @@ static void tell_decisions(cJSON *record, suite_prediction *prediction)
     cJSON_AddNumberToObject(cache, "hits", hits);
     cJSON_AddNumberToObject(cache, "tests", prediction->use.tests);
     prediction->use.hits = rank_hits;
+    prediction->use.blocks[1] = sent_pruned;
+    tell_blocks(cache);
 }
 
 static cJSON *record_of(const suite_case *one, int wrong_rank)
@@ -87,6 +99,7 @@ static cJSON *record_of(const suite_case *one, int wrong_rank)
         cJSON_AddItemToArray(ranks, entry);
         cJSON_AddNumberToObject(entry, "rank", rank);
         if (decisions) cJSON_AddNumberToObject(entry, "cache_hits", rank_hits);
+        if (decisions) tell_blocks(entry);
         cJSON_AddItemToObject(entry, "communication", rows_of(&prediction, rank, rank == wrong_rank ? 4 : 0));
     }
     return record;
@@ -237,6 +250,22 @@ static void caches_that_did_otherwise_are_found(void **state)
     }
 }
 
+/* Blocks that are reused by themselves leave out their own bytes. */
+static void pruned_blocks_are_held_against_bytes(void **state)
+{
+    static const char pruned[] = CACHED("{\"policy\":\"dbprune\",\"first\":0,\"warmup\":1}");
+    (void)state;
+    said_pruned = sent_pruned = 2;
+    if (problems_of_cached(pruned, "100", 2, 2) != 0) fail_msg("%s", said);
+    sent_pruned = 1;
+    assert_true(problems_of_cached(pruned, "100", 2, 2) > 0);
+    if (!strstr(said, "E_BYTES_MISMATCH")) fail_msg("%s", said);
+    said_pruned = 3; /* of three steps, whose first always computes */
+    assert_true(problems_of_cached(pruned, "100", 2, 2) > 0);
+    if (!strstr(said, "3 hits of block 1")) fail_msg("%s", said);
+    said_pruned = sent_pruned = 0;
+}
+
 /* The journal hashes and the bytes agree: only the word is wrong. */
 static void evidence_is_that_of_the_platform(void **state)
 {
@@ -363,6 +392,7 @@ int main(void)
         cmocka_unit_test(any_rank_that_sent_more_is_named),
         cmocka_unit_test(a_cache_that_did_what_it_says_is_sound),
         cmocka_unit_test(caches_that_did_otherwise_are_found),
+        cmocka_unit_test(pruned_blocks_are_held_against_bytes),
         cmocka_unit_test(evidence_is_that_of_the_platform),
         cmocka_unit_test(simulated_bytes_are_of_their_element),
         cmocka_unit_test(simulated_pipelines_are_held_against_the_messages_of_their_software),
