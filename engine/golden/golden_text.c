@@ -118,7 +118,8 @@ static dit_status run_all(golden_text *g, const char *folder)
 
 static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
-    golden_text g = {.report = report, .tolerance = golden_tolerance(platform, TOLERANCE, 2)};
+    /* times three: T5 does not scale its logits, so that with random weights roundings of q and k weigh more */
+    golden_text g = {.report = report, .tolerance = golden_tolerance(platform, TOLERANCE, 3)};
     g.params = (dit_text_encode_params){
         .folder = folder, .backend = platform->backend, .dtype = platform->dtype, .threads = platform->threads};
     dit_status st = run_all(&g, folder);
