@@ -44,6 +44,8 @@ count=100 seed=7
 if [ -x "$python" ]; then
     ok "$count texts for each folder: ids, rows and masks are those of transformers" \
         "$python" $folders/export.py compare "$engine" --count $count --seed $seed
+    ok "prompts of pipelines: lengths, templates and cleaning" \
+        "$python" $folders/export.py prompts "$engine" --count $((count / 4)) --seed $seed
 else
     skip "ids, rows and masks are those of transformers" "no transformers (ci/deps.sh tokenizers)"
 fi

@@ -18,7 +18,8 @@ typedef enum {
 typedef enum {
     DIT_PADDING_KEPT,
     DIT_PADDING_ZEROED,
-    DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several they are zeroed */
+    DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several prompts, but not of
+                        their negative ones, they are zeroed */
 } dit_prompt_padding;
 
 /* One text encoder of one pipeline. */

@@ -89,12 +89,13 @@ static dit_status add_frame(const dit_tokenizer_source *source, int32_t front, i
 }
 
 /* transformers cleans the text with ftfy where that package is installed, and else as BERT does. Without it the ids do
- * not depend on what else is installed: so does this. */
+ * not depend on what else is installed: so does this. U+0345 is left out, as Python's expression does: it ignores case,
+ * and that mark's other case is a letter. */
 dit_status dit_open_clip(dit_tokenizer_source *source, const char *path, dit_tokenizer *out)
 {
     enum { MERGES_MAX = 49152 - 256 - 2 };
     static const char pattern[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|"
-                                  "[^\\s\\p{L}\\p{N}]+";
+                                  "[^\\s\\p{L}\\p{N}\\x{345}]+";
     dit_token_model *model = &out->model;
     model->encode = dit_bpe_encode;
     model->verbatim[0] = "<|startoftext|>", model->verbatim[1] = "<|endoftext|>";

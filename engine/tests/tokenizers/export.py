@@ -5,17 +5,21 @@
     export.py golden                     writes texts.json, and ids.CLASS.json of every folder
     export.py compare ENGINE [--count 2000] [--seed 1] [FOLDER...]
                                          generates texts and compares ids, rows and masks of `ENGINE --tokenize`
+    export.py prompts ENGINE [--count 2000] [--seed 1]
+                                         compares rows and masks of pipelines: their lengths, templates and cleaning
 
 The folders have the files and the tokens of real checkpoints, with a few hundred to a few thousand tokens of their own.
-Made with transformers 4.51.3, tokenizers 0.21.1, sentencepiece 0.2.0, protobuf 5.29.4, without ftfy: `ci/deps.sh
-tokenizers` makes that environment.
+Made with transformers 4.51.3, tokenizers 0.21.1, sentencepiece 0.2.0, protobuf 5.29.4; ftfy 6.3.1 is hidden from CLIP's
+tokenizer, and cleans the prompts of Wan. `ci/deps.sh tokenizers` makes that environment.
 """
 import argparse
 import collections
+import html
 import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -433,6 +437,7 @@ def make():
 # ---- what transformers does --------------------------------------------------------------------------------------------
 def load(folder, name):
     import transformers
+    sys.modules["ftfy"] = None  # CLIP's tokenizer then does without
     return getattr(transformers, name).from_pretrained(os.path.join(HERE, folder))
 
 
@@ -483,6 +488,83 @@ def compare(engine, count, seed, folders):
     return 1 if failed else 0
 
 
+# ---- pipelines, as diffusers 0.33.1 has them ---------------------------------------------------------------------------
+def ftfy_module():
+    if sys.modules.get("ftfy", 0) is None:
+        del sys.modules["ftfy"]
+    import ftfy
+    return ftfy
+
+
+def clean_wan(prompt):
+    prompt = html.unescape(html.unescape(ftfy_module().fix_text(prompt))).strip()
+    return re.sub(r"\s+", " ", prompt).strip()
+
+
+def clean_lower(prompt):
+    return prompt.lower().strip()
+
+
+HUNYUAN_VIDEO = (
+    "<|start_header_id|>system<|end_header_id|>\n\nDescribe the video by detailing the following aspects: "
+    "1. The main content and theme of the video.2. The color, shape, size, texture, quantity, text, and spatial relationships "
+    "of the objects.3. Actions, events, behaviors temporal relationships, physical movement changes of the objects."
+    "4. background environment, light, style and atmosphere.5. camera angles, movements, and transitions used in the video:"
+    "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>")
+# pipeline: for each tokenizer the folder, class, row and what is done to a prompt
+PIPELINES = {
+    "CogVideoXPipeline": [("t5", "T5Tokenizer", 226, str)],
+    "FluxPipeline": [("clip", "CLIPTokenizer", 77, str), ("t5_fast", "T5TokenizerFast", 512, str)],
+    "HunyuanDiTPipeline": [("bert", "BertTokenizer", 77, str), ("mt5", "T5Tokenizer", 256, str)],
+    "HunyuanVideoPipeline": [("llama", "LlamaTokenizerFast", 256 + 95, HUNYUAN_VIDEO.format), ("clip", "CLIPTokenizer", 77, str)],
+    "LattePipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
+    "PixArtAlphaPipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
+    "PixArtSigmaPipeline": [("t5", "T5Tokenizer", 300, clean_lower)],
+    "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
+                                 ("t5_fast", "T5TokenizerFast", 256, str)],
+    "WanPipeline": [("umt5", "T5TokenizerFast", 512, clean_wan)],
+}
+
+
+def pipeline_folder(work, name, parts):
+    folder = os.path.join(work, name)
+    index = {"_class_name": name}
+    for i, (source, cls, _, _) in enumerate(parts):
+        part = "tokenizer" if i == 0 else f"tokenizer_{i + 1}"
+        index[part] = ["transformers", cls]
+        shutil.copytree(os.path.join(HERE, source), os.path.join(folder, part))
+    with open(os.path.join(folder, "model_index.json"), "w", encoding="utf-8") as f:
+        json.dump(index, f)
+    return folder
+
+
+def compare_prompts(engine, count, seed):
+    failed = 0
+    prompts = texts(seed, count)
+    # Text that was decoded wrongly, which ftfy repairs, is the one thing that the engine does not clean as Wan does.
+    broken = {p for p in prompts if ftfy_module().fix_text(p) != windows(p)}
+    with tempfile.TemporaryDirectory() as work:
+        for name, parts in PIPELINES.items():
+            folder = pipeline_folder(work, name, parts)
+            asked = [p for p in prompts if name != "WanPipeline" or p not in broken]
+            answer = subprocess.run([engine, "--tokenize", folder], input=json.dumps(asked).encode(), stdout=subprocess.PIPE, check=True)
+            for (source, cls, length, clean), got in zip(parts, json.loads(answer.stdout)["tokenizers"]):
+                cleaned = [clean(p) for p in asked]
+                want = [(row, mask) for _, row, mask in answers(load(source, cls), length, cleaned)]
+                wrong = [i for i, row in enumerate(got["rows"]) if (row["ids"], row["mask"]) != want[i]]
+                print(f"{name} {got['name']}: {len(asked) - len(wrong)} of {len(asked)} prompts equal")
+                for i in wrong[:5]:
+                    print(f"  {asked[i]!r}\n    cleaned {cleaned[i]!r}")
+                failed += len(wrong)
+    return 1 if failed else 0
+
+
+def windows(prompt):
+    """fix_text without the repair of wrong decoding, but with C1 controls as Windows means them."""
+    decoded = re.sub("[\x80-\x9f]", lambda m: m[0].encode("latin-1").decode("sloppy-windows-1252"), prompt)
+    return ftfy_module().fix_text(decoded, fix_encoding=False)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -493,11 +575,17 @@ def main():
     comparing.add_argument("folders", nargs="*")
     comparing.add_argument("--count", type=int, default=2000)
     comparing.add_argument("--seed", type=int, default=1)
+    prompting = verbs.add_parser("prompts")
+    prompting.add_argument("engine")
+    prompting.add_argument("--count", type=int, default=2000)
+    prompting.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.verb == "make":
         make()
     elif args.verb == "golden":
         golden()
+    elif args.verb == "prompts":
+        sys.exit(compare_prompts(args.engine, args.count, args.seed))
     else:
         sys.exit(compare(args.engine, args.count, args.seed, args.folders))
 
