@@ -40,3 +40,11 @@ void dit_token_model_add_unknown(const dit_token_model *model, dit_span text, bo
     dit_ids_add(out, model->unk);
     *in_run = true;
 }
+
+dit_status dit_word_level_encode(const dit_token_model *model, dit_span piece, dit_ids *out)
+{
+    int32_t id = dit_vocabulary_find(&model->vocabulary, piece);
+    if (id < 0) id = model->unk;
+    if (id >= 0) dit_ids_add(out, id);
+    return out->failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the ids of a text") : DIT_OK;
+}

@@ -44,6 +44,8 @@ count=100 seed=7
 if [ -x "$python" ]; then
     ok "$count texts for each folder: ids, rows and masks are those of transformers" \
         "$python" $folders/export.py compare "$engine" --count $count --seed $seed
+    ok "kinds of normalizers, pre_tokenizers and models that no folder has" \
+        "$python" $folders/export.py parts "$engine" --count $count --seed $seed
     ok "prompts of pipelines: lengths, templates and cleaning" \
         "$python" $folders/export.py prompts "$engine" --count $((count / 4)) --seed $seed
 else

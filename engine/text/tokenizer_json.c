@@ -113,11 +113,20 @@ static dit_status read_word_piece(const reading *r)
     return read_unk(r);
 }
 
+static dit_status read_word_level(const reading *r)
+{
+    dit_token_model *model = &r->out->model;
+    model->encode = dit_word_level_encode;
+    DIT_TRY(dit_vocabulary_add_object(&model->vocabulary, r->doc, dit_json_member(r->model, "vocab"), "/model/vocab"));
+    return read_unk(r);
+}
+
 /* All kinds of models. */
 static const struct {
     const char *type;
     dit_status (*read)(const reading *r);
-} models[] = {{"BPE", read_bpe}, {"Unigram", read_unigram}, {"WordPiece", read_word_piece}};
+} models[] = {
+    {"BPE", read_bpe}, {"Unigram", read_unigram}, {"WordLevel", read_word_level}, {"WordPiece", read_word_piece}};
 enum { MODEL_COUNT = sizeof models / sizeof *models };
 
 static dit_status read_model(const reading *r)

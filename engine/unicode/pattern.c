@@ -14,18 +14,25 @@ struct dit_pattern {
 /* PCRE2's \s also takes U+180E, which Unicode has no longer for white space. */
 #define SPACES "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
 
-/* Writes an expression with \s, and \S outside of brackets, spelled out. */
-static void spell_spaces(const char *expression, dit_buffer *out)
+/* And its \w leaves marks, connectors and letters in circles and squares out, and has all numbers; here those are
+ * digits, letters, and what Latin-1 has. */
+#define WORDS                                                                                                          \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\xb2\\xb3\\xb9\\xbc-\\xbe\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"   \
+    "\\x{1f169}\\x{1f170}-\\x{1f189}"
+
+/* Writes an expression with \s and \w, and outside of brackets \S and \W, spelled out. */
+static void spell_classes(const char *expression, dit_buffer *out)
 {
     bool bracketed = false;
     for (const char *p = expression; *p; p++) {
-        if (p[0] == '\\' && p[1] == 's') {
-            dit_buffer_text(out, bracketed ? SPACES : "[" SPACES "]");
+        bool escape = p[0] == '\\';
+        if (escape && (p[1] == 's' || p[1] == 'w')) {
+            dit_buffer_printf(out, bracketed ? "%s" : "[%s]", p[1] == 's' ? SPACES : WORDS);
             p++;
-        } else if (p[0] == '\\' && p[1] == 'S' && !bracketed) {
-            dit_buffer_text(out, "[^" SPACES "]");
+        } else if (escape && (p[1] == 'S' || p[1] == 'W') && !bracketed) {
+            dit_buffer_printf(out, "[^%s]", p[1] == 'S' ? SPACES : WORDS);
             p++;
-        } else if (p[0] == '\\' && p[1]) {
+        } else if (escape && p[1]) {
             dit_buffer_append(out, p++, 2);
         } else {
             bracketed = p[0] == '[' || (bracketed && p[0] != ']');
@@ -44,7 +51,7 @@ dit_status dit_pattern_compile(const char *expression, bool ignore_case, dit_pat
     if (strlen(expression) > EXPRESSION_MAX)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "an expression of %zu bytes; at most %d are read", strlen(expression),
                         EXPRESSION_MAX);
-    spell_spaces(expression, &spelled);
+    spell_classes(expression, &spelled);
     dit_pattern *pattern = calloc(1, sizeof *pattern);
     if (!pattern || spelled.failed) {
         dit_buffer_release(&spelled);

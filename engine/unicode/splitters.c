@@ -165,6 +165,33 @@ static dit_status make_bert(const source *s)
     return dit_steps_add_run(s->steps, dit_step_split_punctuation, false, false, false);
 }
 
+/* Rust's \w has no numbers but digits and letters, unlike that of other expressions. */
+#define RUST_WORDS                                                                                                     \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{"    \
+    "1f189}"                                                                                                           \
+    "\\x{200c}\\x{200d}"
+
+static dit_status make_whitespace(const source *s)
+{
+    return dit_steps_add_pattern(s->steps, "[" RUST_WORDS "]+|[^" RUST_WORDS "\\s]+", false, true);
+}
+
+static dit_status make_digits(const source *s)
+{
+    bool each = false;
+    DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "individual_digits", &each));
+    return dit_steps_add_pattern(s->steps, each ? "\\p{N}" : "\\p{N}+", false, false);
+}
+
+static dit_status make_punctuation(const source *s)
+{
+    const char *behavior = dit_json_text_or(s->object, "behavior", "Isolated");
+    if (strcmp(behavior, "Isolated") != 0)
+        return dit_json_fail(s->doc, s->pointer, DIT_ERR_UNSUPPORTED,
+                             "the behavior %.80s of Punctuation is not implemented, only Isolated", behavior);
+    return dit_steps_add_run(s->steps, dit_step_split_punctuation, false, false, false);
+}
+
 static dit_status make_metaspace(const source *s)
 {
     static const char *const schemes[] = {"always", "first", "never", NULL};
@@ -232,8 +259,9 @@ static const struct {
     const char *type;
     dit_status (*make)(const source *s);
 } kinds[] = {
-    {"BertPreTokenizer", make_bert}, {"ByteLevel", make_bytes}, {"Metaspace", make_metaspace},
-    {"Sequence", make_sequence},     {"Split", make_split},     {"WhitespaceSplit", make_words},
+    {"BertPreTokenizer", make_bert}, {"ByteLevel", make_bytes},         {"Digits", make_digits},
+    {"Metaspace", make_metaspace},   {"Punctuation", make_punctuation}, {"Sequence", make_sequence},
+    {"Split", make_split},           {"Whitespace", make_whitespace},   {"WhitespaceSplit", make_words},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 

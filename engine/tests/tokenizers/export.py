@@ -5,6 +5,8 @@
     export.py golden                     writes texts.json, and ids.CLASS.json of every folder
     export.py compare ENGINE [--count 2000] [--seed 1] [FOLDER...]
                                          generates texts and compares ids, rows and masks of `ENGINE --tokenize`
+    export.py parts ENGINE [--count 2000] [--seed 1]
+                                         compares kinds of normalizers, pre_tokenizers and models that no folder has
     export.py prompts ENGINE [--count 2000] [--seed 1]
                                          compares rows and masks of pipelines: their lengths, templates and cleaning
 
@@ -122,7 +124,8 @@ def point(r, ranges):
 
 
 def is_old(c):
-    return unicodedata.ucd_3_2_0.category(c) != "Cn" or not (0x1F900 <= ord(c) <= 0x1FAFF or 0x10C0 <= ord(c) <= 0x10FF)
+    newer = 0x1F900 <= ord(c) <= 0x1FAFF or 0x10C0 <= ord(c) <= 0x10FF or 0x1F16C <= ord(c) <= 0x1F16F
+    return not newer or unicodedata.ucd_3_2_0.category(c) != "Cn"
 
 
 def some(r, ranges, most):
@@ -488,6 +491,55 @@ def compare(engine, count, seed, folders):
     return 1 if failed else 0
 
 
+def part_tokenizers():
+    """Small tokenizers of the tokenizers library, by what they have."""
+    from tokenizers import Regex, Tokenizer, models, normalizers as n, pre_tokenizers as p
+    words = {w: i for i, w in enumerate(["[UNK]", *NOUNS, *ADJECTIVES, "a", "the", ",", ".", "!", "(", ")", *"0123456789"])}
+    trained = train_bytes(r"\s+|\w+|\W", 600, 3)
+
+    def make(splitter, normalizer=None, level=False):
+        t = Tokenizer(models.WordLevel(words, unk_token="[UNK]")) if level else Tokenizer.from_str(trained.to_str())
+        t.pre_tokenizer = splitter if level else p.Sequence([splitter, p.ByteLevel(add_prefix_space=False, use_regex=False)])
+        if normalizer:
+            t.normalizer = normalizer
+        return t
+
+    behind_blank = make(p.Digits(True))
+    behind_blank.pre_tokenizer = p.ByteLevel(add_prefix_space=True)
+    return {
+        "Whitespace, WordLevel": make(p.Whitespace(), level=True),
+        "Whitespace, Digits each": make(p.Sequence([p.Whitespace(), p.Digits(True)])),
+        "Digits": make(p.Digits(False)),
+        "Punctuation": make(p.Punctuation()),
+        "ByteLevel behind a blank": behind_blank,
+        "Split isolated": make(p.Split(Regex(r"\w+|[^\w\s]"), "isolated")),
+        "Split removed": make(p.Split(Regex(r"\W+"), "removed")),
+        "Split by a text": make(p.Split("fo", "removed")),
+        "NFKC, Lowercase, Strip": make(p.Whitespace(), n.Sequence([n.NFKC(), n.Lowercase(), n.Strip()])),
+        "NFD, StripAccents": make(p.WhitespaceSplit(), n.Sequence([n.NFD(), n.StripAccents()])),
+        "NFKD": make(p.WhitespaceSplit(), n.NFKD()),
+        "Replace, Prepend": make(p.WhitespaceSplit(), n.Sequence([n.Replace("a", "bb"), n.Replace(Regex("o+"), "0"), n.Prepend("x")])),
+        "BertNormalizer with case": make(p.BertPreTokenizer(), n.BertNormalizer(lowercase=False, strip_accents=True), level=True),
+    }
+
+
+def compare_parts(engine, count, seed):
+    failed = 0
+    prompts = texts(seed, count)
+    for name, tokenizer in part_tokenizers().items():
+        with tempfile.TemporaryDirectory() as work:
+            tokenizer.save(os.path.join(work, "tokenizer.json"))
+            asked = json.dumps({"prompts": prompts, "class": "PreTrainedTokenizerFast"}).encode()
+            answer = subprocess.run([engine, "--tokenize", work], input=asked, stdout=subprocess.PIPE, check=True).stdout
+        rows = json.loads(answer)["tokenizers"][0]["rows"]
+        wrong = [i for i in range(count) if rows[i]["ids"] != tokenizer.encode(prompts[i]).ids]
+        print(f"{name}: {count - len(wrong)} of {count} texts equal")
+        for i in wrong[:5]:
+            print(f"  {prompts[i]!r}")
+        failed += len(wrong)
+    return 1 if failed else 0
+
+
 # ---- pipelines, as diffusers 0.33.1 has them ---------------------------------------------------------------------------
 def ftfy_module():
     if sys.modules.get("ftfy", 0) is None:
@@ -575,15 +627,18 @@ def main():
     comparing.add_argument("folders", nargs="*")
     comparing.add_argument("--count", type=int, default=2000)
     comparing.add_argument("--seed", type=int, default=1)
-    prompting = verbs.add_parser("prompts")
-    prompting.add_argument("engine")
-    prompting.add_argument("--count", type=int, default=2000)
-    prompting.add_argument("--seed", type=int, default=1)
+    for verb in ("parts", "prompts"):
+        more = verbs.add_parser(verb)
+        more.add_argument("engine")
+        more.add_argument("--count", type=int, default=2000)
+        more.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.verb == "make":
         make()
     elif args.verb == "golden":
         golden()
+    elif args.verb == "parts":
+        sys.exit(compare_parts(args.engine, args.count, args.seed))
     elif args.verb == "prompts":
         sys.exit(compare_prompts(args.engine, args.count, args.seed))
     else:
