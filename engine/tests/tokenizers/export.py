@@ -3,7 +3,7 @@
 
     export.py make                       trains all tokenizers again and writes their folders
     export.py golden                     writes texts.json, and ids.CLASS.json of every folder
-    export.py compare ENGINE [--count 2000] [--seed 1] [FOLDER...]
+    export.py compare ENGINE [--count 2000] [--seed 1] [--folders FOLDER...]
                                          generates texts and compares ids, rows and masks of `ENGINE --tokenize`
     export.py parts ENGINE [--count 2000] [--seed 1]
                                          compares kinds of normalizers, pre_tokenizers and models that no folder has
@@ -624,7 +624,7 @@ def main():
     verbs.add_parser("golden")
     comparing = verbs.add_parser("compare")
     comparing.add_argument("engine")
-    comparing.add_argument("folders", nargs="*")
+    comparing.add_argument("--folders", nargs="*")
     comparing.add_argument("--count", type=int, default=2000)
     comparing.add_argument("--seed", type=int, default=1)
     for verb in ("parts", "prompts"):
