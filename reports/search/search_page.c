@@ -118,7 +118,8 @@ static void put_mesh(html_table *table, const cJSON *mesh)
     char text[TEXT];
     const char *reason = dit_json_text_or(mesh, "reason", "");
     double replicas = dit_json_number_or(mesh, "replicas", 1);
-    snprintf(text, sizeof text, replicas > 1 ? "%.60s, %.0f times" : "%.60s", dit_json_text_or(mesh, "mesh", ""), replicas);
+    snprintf(text, sizeof text, replicas > 1 ? "%.60s, %.0f times" : "%.60s", dit_json_text_or(mesh, "mesh", ""),
+             replicas);
     html_row_open(table);
     html_cell(table, text);
     put_number(table, mesh, "ranks", 1);
@@ -200,13 +201,14 @@ static void put_changes(const cJSON *document, dit_buffer *out)
 static void put_counts(const cJSON *document, const char *program, dit_buffer *out)
 {
     const cJSON *counts = dit_json_member(document, "counts");
-    dit_buffer_printf(out,
-                      "<p class=\"small soft\">%.0f meshes: %.0f simulated, %.0f kept from before, %.0f excluded by bound, "
-                      "%.0f by memory, %.0f failed. All of it as data: <a href=\"search.json\">search.json</a>. Written by "
-                      "ditbench ",
-                      dit_json_number_or(counts, "meshes", 0), dit_json_number_or(counts, "simulated", 0),
-                      dit_json_number_or(counts, "kept", 0), dit_json_number_or(counts, "by_bound", 0),
-                      dit_json_number_or(counts, "by_memory", 0), dit_json_number_or(counts, "failed", 0));
+    dit_buffer_printf(
+        out,
+        "<p class=\"small soft\">%.0f meshes: %.0f simulated, %.0f kept from before, %.0f excluded by bound, "
+        "%.0f by memory, %.0f failed. All of it as data: <a href=\"search.json\">search.json</a>. Written by "
+        "ditbench ",
+        dit_json_number_or(counts, "meshes", 0), dit_json_number_or(counts, "simulated", 0),
+        dit_json_number_or(counts, "kept", 0), dit_json_number_or(counts, "by_bound", 0),
+        dit_json_number_or(counts, "by_memory", 0), dit_json_number_or(counts, "failed", 0));
     put_text(out, program ? program : "");
     put(out, ".</p>\n");
 }
@@ -224,7 +226,8 @@ static dit_status write_page(const cJSON *document, const report_search_options 
     put(&out, "<h2 id=\"figures\">Figure</h2>\n");
     if (pictures->wide)
         picture_put("search", "Lower bound of each mesh against its simulated time.",
-                    "A solid point was simulated; a hollow one lies at its bound, and could not be the best.", pictures, &out);
+                    "A solid point was simulated; a hollow one lies at its bound, and could not be the best.", pictures,
+                    &out);
     else
         put_element(&out, "p", "p", *missing ? missing : "There is no simulated time, so nothing is drawn.");
     put_counts(document, options->program, &out);

@@ -27,7 +27,7 @@ enum {
     SUITE_READS_ATTEND_PLANS = SUITE_READS_ATTEND | SUITE_READS_PLANS,
     SUITE_READS_RUN = SUITE_READS_ALL & ~SUITE_READS_PLANS, /* what ranks compute */
     SUITE_READS_RUN_SEQUENCES = SUITE_READS_RUN | SUITE_READS_SEQUENCES,
-    SUITE_READS_FORWARD = SUITE_READS_RUN,                 /* degrees, by what their axis needs (base/axis.h) */
+    SUITE_READS_FORWARD = SUITE_READS_RUN, /* degrees, by what their axis needs (base/axis.h) */
     SUITE_READS_STEPS = SUITE_READS_DENOISE,
 };
 

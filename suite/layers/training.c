@@ -235,8 +235,7 @@ static double sequence_seconds(const element *e, const element_time *alone, int 
     double call = dit_cost_collective_dispatch_seconds(training->profile);
     if (e->sequence < 2 || !has(e, SUITE_PART_ATTENTION)) return 0;
     if (training->ring) {
-        hops = (e->sequence - 1) *
-               (call + suite_wires_seconds(&training->wires, groups, DIT_COST_SEND_RECV, 2 * own));
+        hops = (e->sequence - 1) * (call + suite_wires_seconds(&training->wires, groups, DIT_COST_SEND_RECV, 2 * own));
         return fmax(hops - alone->attention_s, 0) + fmax(2 * hops - alone->attention_backward_s, 0);
     }
     sent = own * (e->sequence - 1) / e->sequence;

@@ -91,7 +91,8 @@ static dit_status read_policy(const dit_json *doc, suite_traffic *out)
 
 static dit_status read_traffic(const dit_json *doc, suite_traffic *out)
 {
-    static const char *const keys[] = {"schema", "name", "title", "classes", "arrivals", "trace", "policy", "seed", NULL};
+    static const char *const keys[] = {"schema", "name",   "title", "classes", "arrivals",
+                                       "trace",  "policy", "seed",  NULL};
     const char *law = "poisson", *trace = NULL;
     int64_t seed = 7;
     if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");

@@ -181,8 +181,7 @@ static dit_status describe_fleet(const suite_procure_request *request, suite_loa
     DIT_TRY(latency_of(request, 0, &service, serving, SUITE_SERVE_SURE, &fleet->quantile_s, &busy));
     DIT_TRY(latency_of(request, 0, &service, fleet->machines, SUITE_SERVE_LOOK, &rate, &fleet->busy));
     fleet->fewer_s = INFINITY;
-    if (serving > 1)
-        DIT_TRY(latency_of(request, 0, &service, serving - 1, SUITE_SERVE_LOOK, &fleet->fewer_s, &busy));
+    if (serving > 1) DIT_TRY(latency_of(request, 0, &service, serving - 1, SUITE_SERVE_LOOK, &fleet->fewer_s, &busy));
     const suite_service all = of_machines(&service, serving);
     DIT_TRY(suite_serve_rate(request, loads, split->slo_s, &all, &rate));
     fleet->headroom = fmax(rate / request->rate - 1, 0);

@@ -10,11 +10,11 @@ enum { SUITE_MENU_SIZES = 16, SUITE_MENU_DOUBLINGS = 6 /* 2 to SUITE_BATCH_MOST 
 
 /* Replicas of so many devices. */
 typedef struct {
-    const suite_search_candidate *one;          /* a request alone                                                */
-    double crowded[SUITE_MENU_SIZES];           /* at the menu's devices[i]: by what factor it takes longer while all
+    const suite_search_candidate *one;    /* a request alone                                                */
+    double crowded[SUITE_MENU_SIZES];     /* at the menu's devices[i]: by what factor it takes longer while all
                                                    replicas work; 1 where they share no link                       */
-    bool crowd_unknown[SUITE_MENU_SIZES];       /* they share links, and nothing could be simulated               */
-    suite_batch_shape batch;                    /* batch.most 1: no batches                                       */
+    bool crowd_unknown[SUITE_MENU_SIZES]; /* they share links, and nothing could be simulated               */
+    suite_batch_shape batch;              /* batch.most 1: no batches                                       */
     const suite_search_candidate *batched[SUITE_MENU_DOUBLINGS + 1]; /* [i]: a batch of 2^i; NULL: none          */
 } suite_menu_item;
 

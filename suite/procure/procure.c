@@ -256,7 +256,8 @@ dit_status suite_procure(const suite_procure_request *request, suite_procured *o
     *out = (suite_procured){.count = 0};
     out->searches = calloc(SEARCHES * (size_t)request->machine_count + 1, sizeof *out->searches);
     out->menus = calloc(MENUS * (size_t)request->machine_count + 1, sizeof *out->menus);
-    if (!out->searches || !out->menus) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
+    if (!out->searches || !out->menus)
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d machines", request->machine_count);
     for (int i = 0; i < request->machine_count; i++) {
         if (request->told)
             request->told(request->context, i, request->machine_count, request->machines[i].priced.machine.name);

@@ -52,9 +52,9 @@ typedef struct {
 typedef struct {
     int machine; /* in the request's */
     int devices, replicas;
-    const suite_menu *menu;       /* of its machine                                  */
-    const suite_menu_item *item;  /* of one replica; NULL: none, see `reason`        */
-    int batch;                    /* requests that a replica serves together; in scenario server at most */
+    const suite_menu *menu;               /* of its machine                                  */
+    const suite_menu_item *item;          /* of one replica; NULL: none, see `reason`        */
+    int batch;                            /* requests that a replica serves together; in scenario server at most */
     const suite_search_candidate *chosen; /* the item's mesh; offline with that batch; NULL: none     */
     double crowd;     /* by what factor a request takes longer because replicas that share links all work */
     bool share_links; /* they do, and what that costs is not known and not counted */
@@ -114,7 +114,7 @@ typedef struct {
     int search_count;
     suite_split *splits; /* best first; those without rank behind, by machine and devices */
     int count;
-    suite_menu *menus;   /* [menu_count] of machines */
+    suite_menu *menus; /* [menu_count] of machines */
     int menu_count;
     suite_split *approximate; /* [approximate_count] with displaced meshes or fp8, by machine and devices; not ranked */
     int approximate_count;

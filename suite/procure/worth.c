@@ -56,8 +56,7 @@ static dit_status put_price(const suite_procure_request *request, suite_split *s
 static double least_device_s(const suite_menu *menu)
 {
     double least = INFINITY;
-    for (int i = 0; i < menu->count; i++)
-        least = fmin(least, menu->items[i].one->ranks * menu->items[i].one->seconds);
+    for (int i = 0; i < menu->count; i++) least = fmin(least, menu->items[i].one->ranks * menu->items[i].one->seconds);
     return least;
 }
 

@@ -251,7 +251,8 @@ static dit_status open_planner(planner *p)
     const suite_sequence_question *q = p->question;
     size_t cells = (size_t)q->batches * (size_t)q->batch * (size_t)(q->devices + 1);
     if (q->cut == SUITE_CUT_ANY && q->devices > p->machine->cluster->devices)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "grouping any cuts the %d devices of one node, not %d",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
+                                       "grouping any cuts the %d devices of one node, not %d",
                                        p->machine->cluster->devices, q->devices),
                               "take grouping groups, whose sizes are powers of two");
     DIT_TRY(suite_cuts_list(q->cut, q->devices, &p->cuts, &p->cut_count));

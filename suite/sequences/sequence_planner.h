@@ -25,8 +25,8 @@ typedef struct {
     suite_sequence_batch *batches; /* [question.batches]                              */
     int count, changes;
     double seconds, one_s, bound_s; /* of all batches                                 */
-    double fullest_bytes;           /* of a device, over all batches; not found: that the longest sequence needs on all */
-    double state_bytes, flops;      /* flops: forward and backward                     */
+    double fullest_bytes;      /* of a device, over all batches; not found: that the longest sequence needs on all */
+    double state_bytes, flops; /* flops: forward and backward                     */
 } suite_sequence_plan;
 /* Accepts a zeroed one. */
 void suite_sequence_plan_release(suite_sequence_plan *plan);

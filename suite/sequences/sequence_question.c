@@ -116,9 +116,9 @@ dit_status suite_sequence_question_check(const suite_sequence_question *q)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH, "replan_every %d is beyond the %d batches", q->replan_every,
                         q->batches);
     if (q->cut == SUITE_CUT_ONE && q->replan_every > 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "grouping one never changes, and replan_every is %d",
-                                       q->replan_every),
-                              "leave replan_every out, or take grouping equal");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "grouping one never changes, and replan_every is %d", q->replan_every),
+            "leave replan_every out, or take grouping equal");
     return DIT_OK;
 }
 

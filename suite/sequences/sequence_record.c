@@ -70,7 +70,8 @@ static dit_status write_record(const suite_sequence_question *question, const su
 {
     dit_json_writer w = {0};
     if (plan->seconds * 1e9 >= most_whole)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the planned batches take %.3g s, more than a record holds", plan->seconds);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the planned batches take %.3g s, more than a record holds",
+                        plan->seconds);
     cJSON *record = begin_record(&w, question);
     cJSON *latency = dit_json_put_array(&w, dit_json_put_object(&w, record, "samples"), "latency_ns");
     dit_json_put_int(&w, latency, NULL, (int64_t)llround(plan->seconds * 1e9));
@@ -102,10 +103,11 @@ static dit_status write_error(const suite_sequence_question *question, const sui
     dit_json_writer w = {0};
     char message[200];
     cJSON *error = dit_json_new_object(&w);
-    snprintf(message, sizeof message,
-             "the longest sequence needs %.2f GiB a device on all %d, and groups of another size more; the limit is %.2f "
-             "GiB",
-             plan->fullest_bytes / gib, question->devices, question->memory_limit_gib);
+    snprintf(
+        message, sizeof message,
+        "the longest sequence needs %.2f GiB a device on all %d, and groups of another size more; the limit is %.2f "
+        "GiB",
+        plan->fullest_bytes / gib, question->devices, question->memory_limit_gib);
     dit_json_put_string(&w, error, "code", dit_status_name(DIT_ERR_MEMORY));
     dit_json_put_string(&w, error, "message", message);
     return dit_json_finish_file(&w, error, path, false);

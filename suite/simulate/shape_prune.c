@@ -21,7 +21,8 @@ static bool is_older(const char *path, time_t now, long seconds)
 void suite_shape_used(const char *path, time_t now)
 {
     const struct timespec times[2] = {{.tv_sec = now}, {.tv_sec = now}};
-    if (is_older(path, now, DAY)) (void)utimensat(AT_FDCWD, path, times, 0); /* a cache that cannot be written still reads */
+    if (is_older(path, now, DAY))
+        (void)utimensat(AT_FDCWD, path, times, 0); /* a cache that cannot be written still reads */
 }
 
 /* Whether it is one of our own files: hexadecimal digits and ".json", or one that was never finished. */

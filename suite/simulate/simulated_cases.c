@@ -77,7 +77,8 @@ static dit_status plan_one(const suite_batch_item *item, const suite_calibration
     suite_cluster cluster = {0};
     DIT_TRY(suite_cluster_load(platform_word(item->kase, "name"), &cluster));
     suite_calibration_cluster(calibration, &cluster);
-    dit_status st = suite_program_of_case(item->kase->document)->plan(&document, &cluster, &watch, item->out_dir, &out->exit_code);
+    dit_status st =
+        suite_program_of_case(item->kase->document)->plan(&document, &cluster, &watch, item->out_dir, &out->exit_code);
     suite_cluster_release(&cluster);
     out->end = st == DIT_ERR_TIMEOUT       ? SUITE_PROCESS_TIMEOUT
                : st == DIT_ERR_INTERRUPTED ? SUITE_PROCESS_INTERRUPTED

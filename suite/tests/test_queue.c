@@ -118,8 +118,10 @@ static void earliest_deadline_lies_between_first_come_and_priority(void **state)
     assert_true(some.class_mean[0] == runs[SUITE_POLICY_FIFO].class_mean[0]);
     queue.bounds_s = mild;
     some = run_at(&queue, rate);
-    assert_true(some.class_mean[0] < runs[SUITE_POLICY_FIFO].class_mean[0] && some.class_mean[0] > runs[SUITE_POLICY_SJF].class_mean[0]);
-    assert_true(some.class_mean[1] > runs[SUITE_POLICY_FIFO].class_mean[1] && some.class_mean[1] < runs[SUITE_POLICY_SJF].class_mean[1]);
+    assert_true(some.class_mean[0] < runs[SUITE_POLICY_FIFO].class_mean[0] &&
+                some.class_mean[0] > runs[SUITE_POLICY_SJF].class_mean[0]);
+    assert_true(some.class_mean[1] > runs[SUITE_POLICY_FIFO].class_mean[1] &&
+                some.class_mean[1] < runs[SUITE_POLICY_SJF].class_mean[1]);
 }
 
 static double erlang_c(int servers, double offered)

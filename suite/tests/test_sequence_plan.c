@@ -80,8 +80,9 @@ static void every_cut_is_listed_once(void **state)
     static const struct {
         suite_cut_rule rule;
         int devices, count;
-    } rows[] = {{SUITE_CUT_ONE, 8, 4},      {SUITE_CUT_EQUAL, 12, 3}, {SUITE_CUT_GROUPS, 8, 10}, {SUITE_CUT_GROUPS, 16, 36},
-                {SUITE_CUT_GROUPS, 64, 1828}, {SUITE_CUT_ANY, 8, 22},   {SUITE_CUT_ANY, 16, 231},  {SUITE_CUT_ANY, 1, 1}};
+    } rows[] = {{SUITE_CUT_ONE, 8, 4},      {SUITE_CUT_EQUAL, 12, 3},     {SUITE_CUT_GROUPS, 8, 10},
+                {SUITE_CUT_GROUPS, 16, 36}, {SUITE_CUT_GROUPS, 64, 1828}, {SUITE_CUT_ANY, 8, 22},
+                {SUITE_CUT_ANY, 16, 231},   {SUITE_CUT_ANY, 1, 1}};
     (void)state;
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         suite_cut *cuts;
@@ -111,7 +112,8 @@ static void a_cut_is_written(void **state)
 
 static void a_sequence_on_one_device_is_a_batch_of_one(void **state)
 {
-    const suite_layer_question chain = {.layers = 4, .tokens = 4096, .heads = 16, .head_dim = 64, .batch = 1, .causal = true};
+    const suite_layer_question chain = {
+        .layers = 4, .tokens = 4096, .heads = 16, .head_dim = 64, .batch = 1, .causal = true};
     const suite_strategy alone = {1, 1, 1, false, 1};
     shipped_machine m;
     (void)state;
@@ -301,8 +303,7 @@ static void a_plan_changes_only_where_it_may_and_where_that_pays(void **state)
     assert_int_equal(dear.changes, 0);
     assert_true(fabs(dear.seconds - never.seconds) < 1e-9 * never.seconds);
     assert_true(always.changes > 0 && always.seconds < 0.999 * never.seconds);
-    for (int batch = 0; batch < seldom.count; batch++)
-        assert_true(batch % 5 == 0 || !seldom.batches[batch].changed);
+    for (int batch = 0; batch < seldom.count; batch++) assert_true(batch % 5 == 0 || !seldom.batches[batch].changed);
     q.replan_s = 1e-3; /* and what changes take is counted */
     suite_sequence_plan_release(&dear);
     plan(&m, &q, &dear);
@@ -330,7 +331,8 @@ static void a_question_is_read_back(void **state)
     const dit_json doc = {.root = document, .path = (char *)(uintptr_t) "test"};
     assert_ok(suite_sequence_question_read(&doc, &read));
     assert_memory_equal(&read, &q, sizeof q);
-    cJSON_SetNumberHelper(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(document, "cut"), "devices"), 129);
+    cJSON_SetNumberHelper(
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(document, "cut"), "devices"), 129);
     assert_int_equal(suite_sequence_question_read(&doc, &read), DIT_ERR_JSON_VALUE);
     cJSON_Delete(document);
 }

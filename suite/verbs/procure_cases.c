@@ -76,8 +76,7 @@ static void put_cells(case_lists *lists, cJSON *workload, const suite_procure_re
     }
 }
 
-dit_status procure_cases_write(const suite_procure_request *request, const suite_procured *procured,
-                               const char *folder)
+dit_status procure_cases_write(const suite_procure_request *request, const suite_procured *procured, const char *folder)
 {
     case_lists lists = {.count = 0};
     dit_json_writer *w = &lists.w;

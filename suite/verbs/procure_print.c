@@ -362,7 +362,8 @@ static void print_shared(const suite_procure_request *request, const suite_procu
     int told = 0;
     for (int i = 0; i < procured->count; i++) {
         const suite_split *split = &procured->splits[i];
-        if (!split->chosen || (!split->share_links && split->crowd < 1.005) || (!all && !answers(procured, i))) continue;
+        if (!split->chosen || (!split->share_links && split->crowd < 1.005) || (!all && !answers(procured, i)))
+            continue;
         fprintf(out, "%s%s@%d ", told++ ? ", " : "Replicas that share links slow each other down: ",
                 request->machines[split->machine].priced.machine.name, split->devices);
         if (split->share_links)
@@ -397,7 +398,8 @@ static dit_status add_approximate(suite_table *table, const suite_procure_reques
 {
     suite_split shown = *split;
     const suite_split *exact = suite_exact_beside(procured, split);
-    int length = snprintf(shown.reason, sizeof shown.reason, "%s, quality unknown", split->chosen->exact ? "fp8" : "stale");
+    int length =
+        snprintf(shown.reason, sizeof shown.reason, "%s, quality unknown", split->chosen->exact ? "fp8" : "stale");
     if (exact)
         snprintf(shown.reason + length, sizeof shown.reason - (size_t)length, "; exact pictures: %.3g s, %.0f/h",
                  exact->service.seconds, exact->images_per_hour.value);
@@ -415,12 +417,12 @@ static dit_status print_approximate(const suite_procure_request *request, const 
     memcpy(shown, columns, sizeof shown);
     shown[WHY].title = "which pictures";
     fprintf(out,
-            "\nIf pictures may differ: pipelines, displaced patches and fp8, the fastest of each machine%s. No score of these "
+            "\nIf pictures may differ: pipelines, displaced patches and fp8, the fastest of each machine%s. No score "
+            "of these "
             "pictures was read or measured (`ditbench quality` compares yours), and they are ranked with nobody.\n",
             all ? " and each number of devices" : "");
     for (int i = 0; st == DIT_OK && i < procured->approximate_count; i++)
-        if (all || is_fastest(procured, i))
-            st = add_approximate(&table, request, procured, &procured->approximate[i]);
+        if (all || is_fastest(procured, i)) st = add_approximate(&table, request, procured, &procured->approximate[i]);
     if (st == DIT_OK && procured->approximate_count) suite_table_print(&table, out, width);
     suite_table_release(&table);
     return st;
@@ -474,8 +476,7 @@ dit_status procure_print(const suite_procure_request *request, const suite_procu
     print_owned(request, procured, out);
     print_shared(request, procured, all, out);
     print_classes(procured, out);
-    if (request->batch_most > 1)
-        fprintf(out, "Batches are simulated; their intervals are those of single requests.\n");
+    if (request->batch_most > 1) fprintf(out, "Batches are simulated; their intervals are those of single requests.\n");
     print_checks(procured, out);
     fprintf(out,
             "Ranks are among all numbers of devices of all machines; --all shows each.\n%d meshes simulated now, %d "

@@ -39,11 +39,11 @@ dit_status search_rents_find(const price_options *given, suite_search_request *r
         request->rents[request->rent_count++] = (suite_search_rent){devices, price->median};
     }
     if (request->rent_count || !out->count) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no part of %s has a price: %s", request->platform,
-                                   out->prices[out->count - 1].reason),
-                          "`ditbench prices %s` shows its quotes; --old-prices, --doubtful, --per-device and --kind let others count, "
-                          "--prices FILE reads yours",
-                          request->platform);
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "no part of %s has a price: %s", request->platform, out->prices[out->count - 1].reason),
+        "`ditbench prices %s` shows its quotes; --old-prices, --doubtful, --per-device and --kind let others count, "
+        "--prices FILE reads yours",
+        request->platform);
 }
 
 void search_rents_print(const search_rents *rents, int devices, double per_1000)
@@ -53,7 +53,8 @@ void search_rents_print(const search_rents *rents, int devices, double per_1000)
         const suite_price *price = &rents->prices[i];
         if (price->devices != devices || price->absence != SUITE_PRICE_THERE) continue;
         suite_day_write(price->newest, newest);
-        printf("%d device%s at %.4g %s an hour (%s, median of %d, %s%s): %.4g %s for 1,000 images. `ditbench procure` has the "
+        printf("%d device%s at %.4g %s an hour (%s, median of %d, %s%s): %.4g %s for 1,000 images. `ditbench procure` "
+               "has the "
                "interval.\n",
                devices, devices == 1 ? "" : "s", price->median, price->currency,
                suite_price_kind_names()[rents->terms.kind], price->use_count, newest, price->derived ? ", derived" : "",

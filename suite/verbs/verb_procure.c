@@ -40,7 +40,8 @@ static const char purpose[] =
     "With --rate scenario server says how many machines serve it, --spares of them down; with --own what owning costs\n"
     "beside renting; with --power-limit how many the supply suffices for; --versus A,B compares two machines.\n"
     "--output DIR writes procure.json, figures, a page, and the chosen cases as workload.json, which `run` journals.\n"
-    "--mix FILE asks for mixed traffic: classes of requests, each with its bound, and how a machine is cut into groups\n"
+    "--mix FILE asks for mixed traffic: classes of requests, each with its bound, and how a machine is cut into "
+    "groups\n"
     "of devices that serve them. --accept SESSION holds what was measured on a delivered machine against what was\n"
     "promised (--machines, --profile).\n"
     "Exit: 0 answered; 1 --accept: a case is slower; 2 a wrong question; 4 without a simulator; 5 the predictions' own "
@@ -226,10 +227,10 @@ static dit_status read_batch(procure_call *call)
     if (call->batch <= 1 || call->extrapolate) return DIT_OK;
     DIT_TRY(suite_published_batch(call->request.search.model, &most));
     if (call->batch <= most) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_USAGE, "--batch %d is outside what was checked: published times of %s go to batches of %d",
-                 (int)call->batch, call->request.search.model, most),
-        "--extrapolate simulates it all the same");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE,
+                                   "--batch %d is outside what was checked: published times of %s go to batches of %d",
+                                   (int)call->batch, call->request.search.model, most),
+                          "--extrapolate simulates it all the same");
 }
 
 static dit_status read_words(procure_call *call)
@@ -456,9 +457,12 @@ static void release(procure_call *call)
 
 int suite_verb_procure(int argc, char **argv)
 {
-    procure_call call = {
-        .scenario = "single", .goal = "speed", .base = "pytorch-eager-2025", .arrivals = "poisson", .level = 0.9,
-        .quality = "exact"};
+    procure_call call = {.scenario = "single",
+                         .goal = "speed",
+                         .base = "pytorch-eager-2025",
+                         .arrivals = "poisson",
+                         .level = 0.9,
+                         .quality = "exact"};
     suite_search_request *search = &call.request.search;
     const suite_option own[] = {
         {"machines", 0, SUITE_OPTION_STRING, "LIST",

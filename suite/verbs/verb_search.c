@@ -27,8 +27,10 @@ static const char purpose[] =
     "of simulating all. A simulated mesh is kept in the user's cache folder and not simulated again.\n"
     "Goals: latency (one request on all devices), throughput (replicas that share the devices, a request each), "
     "memory\n"
-    "(of the fullest rank, nothing is simulated), cost (so many devices as somebody rents out, as replicas: least money\n"
-    "for an image at the median quote; the options of `prices` say which quotes count), front (the fastest mesh for each\n"
+    "(of the fullest rank, nothing is simulated), cost (so many devices as somebody rents out, as replicas: least "
+    "money\n"
+    "for an image at the median quote; the options of `prices` say which quotes count), front (the fastest mesh for "
+    "each\n"
     "number of devices of a replica).\n"
     "Exact methods only, unless --quality approximate adds stages and displaced patches. The software is "
     "torch-compile,\n"
@@ -189,8 +191,7 @@ static void print_best(const suite_search *s, const search_rents *rents)
     else
         printf(", %.4g s; %s", winner->seconds, decides(winner));
     printf(".\n");
-    if (s->request.goal == SUITE_GOAL_COST)
-        search_rents_print(rents, winner->ranks * winner->replicas, winner->value);
+    if (s->request.goal == SUITE_GOAL_COST) search_rents_print(rents, winner->ranks * winner->replicas, winner->value);
 }
 
 static void print_winner(const suite_search *s, const search_rents *rents)
@@ -279,8 +280,7 @@ static dit_status search(search_call *call, suite_cli *cli)
     if (!call->request.platform)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give a platform"), "as in --platform 8xh100-sxm");
     DIT_TRY(read_words(call));
-    if (call->request.goal == SUITE_GOAL_COST)
-        DIT_TRY(search_rents_find(&call->prices, &call->request, &call->rents));
+    if (call->request.goal == SUITE_GOAL_COST) DIT_TRY(search_rents_find(&call->prices, &call->request, &call->rents));
     call->request.bounds_only = cli->dry_run;
     call->request.told = tell, call->request.context = cli;
     return suite_search_run(&call->request, &call->found);

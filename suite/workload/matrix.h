@@ -90,9 +90,9 @@ typedef struct {
     dit_facts facts;       /* of program denoise */
     bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
     dit_parallel emulated;
-    bool converges;                /* the converged reference of other cells */
-    dit_cache cache;               /* of program denoise; of an oracle, the one that it emulates */
-    dit_layer layer;               /* of program attention  */
+    bool converges;                    /* the converged reference of other cells */
+    dit_cache cache;                   /* of program denoise; of an oracle, the one that it emulates */
+    dit_layer layer;                   /* of program attention  */
     suite_layer_question question;     /* of program layer_plan    */
     suite_sequence_question sequences; /* of program sequence_plan */
 } suite_cell;

@@ -23,21 +23,21 @@ static dit_status resolve(suite_cell *cell)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend %s, and a plan is a model's answer",
                                        cell->platform->name, cell->platform->backend),
                               "name a simulated platform (ditbench list platforms)");
-    *q = (suite_sequence_question){
-        .layers = suite_cell_int(cell, SUITE_PARAMETER_NUM_LAYERS, 1),
-        .heads = suite_cell_int(cell, SUITE_PARAMETER_HEADS, 1),
-        .head_dim = suite_cell_int(cell, SUITE_PARAMETER_HEAD_DIM, 1),
-        .vocabulary = suite_cell_int(cell, SUITE_PARAMETER_VOCABULARY, 0),
-        .causal = suite_cell_is_on(cell, SUITE_PARAMETER_CAUSAL),
-        .tokens = suite_cell_int(cell, SUITE_PARAMETER_TOKENS, 1),
-        .spread = number_or(cell, SUITE_PARAMETER_SPREAD, 0),
-        .drift = number_or(cell, SUITE_PARAMETER_DRIFT, 1),
-        .batch = (int)suite_cell_int(cell, SUITE_PARAMETER_BATCH, 1),
-        .batches = (int)suite_cell_int(cell, SUITE_PARAMETER_BATCHES, 1),
-        .seed = (uint64_t)suite_cell_int(cell, SUITE_PARAMETER_SEED, 1),
-        .devices = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, cell->platform->devices),
-        .memory_limit_gib = number_or(cell, SUITE_PARAMETER_MEMORY_LIMIT, 0),
-        .replan_s = number_or(cell, SUITE_PARAMETER_REPLAN_S, 0)};
+    *q = (suite_sequence_question){.layers = suite_cell_int(cell, SUITE_PARAMETER_NUM_LAYERS, 1),
+                                   .heads = suite_cell_int(cell, SUITE_PARAMETER_HEADS, 1),
+                                   .head_dim = suite_cell_int(cell, SUITE_PARAMETER_HEAD_DIM, 1),
+                                   .vocabulary = suite_cell_int(cell, SUITE_PARAMETER_VOCABULARY, 0),
+                                   .causal = suite_cell_is_on(cell, SUITE_PARAMETER_CAUSAL),
+                                   .tokens = suite_cell_int(cell, SUITE_PARAMETER_TOKENS, 1),
+                                   .spread = number_or(cell, SUITE_PARAMETER_SPREAD, 0),
+                                   .drift = number_or(cell, SUITE_PARAMETER_DRIFT, 1),
+                                   .batch = (int)suite_cell_int(cell, SUITE_PARAMETER_BATCH, 1),
+                                   .batches = (int)suite_cell_int(cell, SUITE_PARAMETER_BATCHES, 1),
+                                   .seed = (uint64_t)suite_cell_int(cell, SUITE_PARAMETER_SEED, 1),
+                                   .devices =
+                                       (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, cell->platform->devices),
+                                   .memory_limit_gib = number_or(cell, SUITE_PARAMETER_MEMORY_LIMIT, 0),
+                                   .replan_s = number_or(cell, SUITE_PARAMETER_REPLAN_S, 0)};
     q->cut = (suite_cut_rule)dit_words_find(suite_cut_words(), grouping ? grouping->valuestring : "groups");
     q->replan_every = (int)suite_cell_int(cell, SUITE_PARAMETER_REPLAN_EVERY, q->cut == SUITE_CUT_ONE ? 0 : 1);
     cell->world_size = q->devices;
