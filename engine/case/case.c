@@ -211,9 +211,36 @@ dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *c
     return DIT_OK;
 }
 
+/* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256}. */
+static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    const cJSON *item;
+    char at[64];
+    int count = 0;
+    out->negative_prompt = "";
+    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "path", &out->pipeline));
+    DIT_TRY(dit_json_optional_array(doc, conditions, "/conditions", "prompts", &out->prompts));
+    DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", "negative_prompt", &out->negative_prompt));
+    DIT_TRY(dit_json_optional_int(doc, conditions, "/conditions", "max_sequence_length", 1, 1 << 16,
+                                  &out->max_sequence_length));
+    cJSON_ArrayForEach(item, out->prompts)
+    {
+        snprintf(at, sizeof at, "/conditions/prompts/%d", count++);
+        if (!cJSON_IsString(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a prompt is a text");
+    }
+    if (count == 0)
+        return dit_json_fail(doc, "/conditions/prompts", DIT_ERR_JSON_MISSING, "at least one prompt is expected");
+    if (out->num_images % count == 0) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/conditions/prompts", DIT_ERR_JSON_VALUE, "%d prompts for %lld images",
+                                        count, (long long)out->num_images),
+                          "give each prompt the same number of images");
+}
+
 static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"kind", "path", "shipped", "captions", "split", "count", NULL};
+    static const char *const keys[] = {
+        "kind", "path", "shipped", "captions", "split", "count", "prompts", "negative_prompt", "max_sequence_length",
+        NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));
@@ -222,9 +249,10 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "kind", &kind));
     if (strcmp(kind, "seeded") == 0) return DIT_OK;
     if (strcmp(kind, "captions") == 0) return read_captions(doc, conditions, out);
+    if (strcmp(kind, "prompts") == 0) return read_prompts(doc, conditions, out);
     if (strcmp(kind, "safetensors") != 0)
         return dit_json_fail(doc, "/conditions/kind", DIT_ERR_JSON_VALUE,
-                             "\"%s\" is neither seeded nor captions nor safetensors", kind);
+                             "\"%s\" is neither seeded nor captions nor prompts nor safetensors", kind);
     return dit_json_require_string(doc, conditions, "/conditions", "path", &out->conditions_path);
 }
 

@@ -30,10 +30,13 @@ typedef struct {
     const char *shipped;         /* name of shipped weights (engine/files/shipped.h), instead of a path; or NULL */
     const char *shipped_digest;  /* that they must have (dit_safetensors_digest)              */
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
-    const char *text_table;      /* folder that captions are looked up in, instead of the file; or NULL      */
-    const char *text_shipped;    /* name of shipped weights that have the table, instead of the folder; or NULL */
-    const cJSON *captions;       /* list of texts, each of which is a caption of the grammar; or NULL         */
-    dit_split split;             /* without a list: the captions are the first ones of this split            */
+    const cJSON *prompts;        /* list of texts, which the text encoders of the folder `pipeline` read; or NULL */
+    const char *pipeline, *negative_prompt; /* a diffusers folder; of the guidance branch, never NULL      */
+    int64_t max_sequence_length;            /* 0: the pipeline's                                           */
+    const char *text_table;   /* folder that captions are looked up in, instead of the file; or NULL      */
+    const char *text_shipped; /* name of shipped weights that have the table, instead of the folder; or NULL */
+    const cJSON *captions;    /* list of texts, each of which is a caption of the grammar; or NULL         */
+    dit_split split;          /* without a list: the captions are the first ones of this split            */
     int split_count;
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */

@@ -40,8 +40,12 @@ static dit_status open_conditions(dit_pipeline *p)
         DIT_TRY(dit_shipped_folder(p->kase.text_shipped, folder));
         return dit_text_table_open(folder, &p->text_table);
     }
-    if (!p->kase.conditions_path) return DIT_OK;
-    DIT_TRY(dit_safetensors_open(p->kase.conditions_path, &p->conditions_file));
+    if (p->kase.prompts && !p->embeddings)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "only generate reads prompts"),
+                              "give a file of embeddings: conditions of kind safetensors");
+    const char *path = p->kase.prompts ? p->embeddings : p->kase.conditions_path;
+    if (!path) return DIT_OK;
+    DIT_TRY(dit_safetensors_open(path, &p->conditions_file));
     if (p->kase.text_tokens == 0 && dit_safetensors_find(p->conditions_file, "prompt_embeds", &view) && view.rank == 3)
         p->kase.text_tokens = view.shape[1];
     return DIT_OK;
@@ -166,12 +170,14 @@ static dit_status make_conditions(dit_pipeline *p)
                               &kase->facts.latent, p->ops->layout, &kase->run, &p->condition);
 }
 
+static dit_status make_ready(const dit_json *doc, dit_pipeline *p);
+
 /* Counts the bytes of each class that this rank will need on a device, by running the case in counting mode. */
-static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CLASS_COUNT])
+static dit_status plan_memory(const dit_json *doc, const char *embeddings, int64_t planned[DIT_MEMORY_CLASS_COUNT])
 {
-    dit_pipeline counted;
+    dit_pipeline counted = {.embeddings = embeddings, .counting = true, .rank = dit_comm_rank(dit_comm_world())};
     int64_t elapsed_ns;
-    dit_status st = dit_pipeline_create_counting(doc, dit_comm_rank(dit_comm_world()), NULL, &counted);
+    dit_status st = make_ready(doc, &counted);
     if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
     if (st == DIT_OK) memcpy(planned, counted.rt.ledger.peak, sizeof counted.rt.ledger.peak);
     dit_pipeline_release(&counted);
@@ -222,7 +228,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                  .facts = kase->facts};
     bool on_device = dit_device_is_one(kase->backend);
     if (on_device) params.facts.element_bytes = dit_dtype_bytes(kase->dtype);
-    if (on_device && !p->counting) DIT_TRY(plan_memory(doc, params.planned));
+    if (on_device && !p->counting) DIT_TRY(plan_memory(doc, p->embeddings, params.planned));
     DIT_TRY(dit_runtime_init(&params, &p->rt));
     p->partition = dit_partition_of(&p->rt);
     DIT_TRY(create_model(p));
@@ -255,8 +261,13 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
 {
+    return dit_pipeline_create_told(doc, NULL, out);
+}
+
+dit_status dit_pipeline_create_told(const dit_json *doc, const char *embeddings, dit_pipeline *out)
+{
     int64_t began = dit_clock_ns();
-    *out = (dit_pipeline){0};
+    *out = (dit_pipeline){.embeddings = embeddings};
     DIT_TRY(make_ready(doc, out));
     out->setup_ns = dit_clock_ns() - began - out->weights_ns;
     return DIT_OK;

@@ -10,6 +10,7 @@
 
 typedef struct {
     dit_case kase;
+    const char *embeddings; /* file of embeddings that were made of the case's prompts; NULL: it has none     */
     const dit_guest *guest; /* NULL: a plain run                                                    */
     double elapsed_s;       /* of the newest run, by the guest's clock                              */
     bool counting;          /* nothing is computed or sent, everything counted, for `rank`          */
@@ -36,6 +37,9 @@ typedef struct {
  * DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE, DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a
  * zeroed or half-made one. */
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
+/* The same for a case of prompts, whose embeddings lie in a file that outlives the pipeline (engine/prompts). NULL: as
+ * dit_pipeline_create. */
+dit_status dit_pipeline_create_told(const dit_json *doc, const char *embeddings, dit_pipeline *out);
 /* Makes the case ready for a guest, with its habits; the guest outlives the pipeline. Collective. */
 dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest, dit_pipeline *out);
 /* Makes one rank of the case's mesh ready to be counted: a run computes and sends nothing and counts parameters, flops,

@@ -13,11 +13,13 @@
 #include "engine/files/clip.h"
 #include "engine/files/picture.h"
 #include "engine/programs/program.h"
+#include "engine/prompts/prompts.h"
 #include "engine/results/reference.h"
 #include "engine/redundancy/probe.h"
 #include "engine/results/timeline.h"
 
 #include "base/buffer.h"
+#include "base/case_facts.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/label.h"
@@ -49,7 +51,9 @@ typedef struct {
     const char *file;           /* picture.file */
     frames_as frames;
     bool wants_pixels;
-    float *pixels; /* [images, 3, frames, height, width] of rank 0, if they are wanted */
+    float *pixels;               /* [images, 3, frames, height, width] of rank 0, if they are wanted */
+    char embeddings[PATH_BYTES]; /* the file that the prompts became; "": conditions are others */
+    dit_prompts_account prompts;
     int64_t frames_per_s, encode_ns, decode_ns, write_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
@@ -146,13 +150,57 @@ static dit_status predict_decode(generation *g)
     return DIT_OK;
 }
 
+/* Reads the case from a copy of the document, because reading drops nulls, and turns its prompts into a file. */
+static dit_status encode_prompts(generation *g, const dit_json *copy)
+{
+    dit_case kase;
+    dit_facts facts;
+    const dit_model_ops *ops;
+    const char *prompts[DIT_CASE_MAX_CAPTIONS];
+    const cJSON *item;
+    int64_t count = 0;
+    DIT_TRY(dit_case_read(copy, &kase));
+    if (!kase.prompts) return DIT_OK;
+    DIT_TRY(dit_model_read_facts(&(dit_config){copy, kase.model_config, "/model/config"}, &ops, &facts));
+    DIT_TRY(dit_facts_guide(kase.run.guidance_scale, kase.true_cfg_scale, &facts));
+    cJSON_ArrayForEach(item, kase.prompts) if (count < DIT_CASE_MAX_CAPTIONS) prompts[count++] = item->valuestring;
+    if (snprintf(g->embeddings, sizeof g->embeddings, "%s/embeddings.safetensors", g->args->out_folder) >=
+        (int)sizeof g->embeddings)
+        return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
+    return dit_prompts_encode(&(dit_prompts_params){.folder = kase.pipeline,
+                                                    .prompts = prompts,
+                                                    .count = count,
+                                                    .images_per_prompt = kase.num_images / count,
+                                                    .negative = kase.negative_prompt,
+                                                    .guided = facts.guidance_branches == 2,
+                                                    .longest = kase.max_sequence_length,
+                                                    .backend = kase.backend,
+                                                    .dtype = kase.dtype,
+                                                    .threads = kase.threads_per_rank,
+                                                    .path = g->embeddings},
+                              &g->prompts);
+}
+
+static dit_status read_prompts(generation *g)
+{
+    const dit_json *doc = g->args->doc;
+    if (strcmp(dit_json_text_or(dit_json_member(doc->root, "conditions"), "kind", ""), "prompts") != 0) return DIT_OK;
+    dit_json copy = *doc;
+    copy.root = cJSON_Duplicate(doc->root, true);
+    if (!copy.root) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a copy of the case");
+    dit_status st = encode_prompts(g, &copy);
+    cJSON_Delete(copy.root);
+    return st;
+}
+
 /* Loads the VAE's weights first, so that no sampling is lost when they are missing. */
 static dit_status prepare(generation *g)
 {
     DIT_TRY(dit_json_canonical(g->args->doc->root, &g->case_text));
     DIT_TRY(read_picture(g));
     DIT_TRY(read_vae(g));
-    DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
+    DIT_TRY(read_prompts(g));
+    DIT_TRY(dit_pipeline_create_told(g->args->doc, g->embeddings[0] ? g->embeddings : NULL, &g->pipeline));
     DIT_TRY(dit_probe_check(&g->pipeline));
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_encode_start(&g->pipeline));
@@ -218,10 +266,15 @@ static void note_picture(dit_json_writer *w, generation *g, const char *name, co
     dit_json_put_int(w, entry, "num_frames", picture->frames);
 }
 
-/* The caption that a picture shows; NULL: conditions are no captions. */
+/* The caption or prompt that a picture shows; NULL: conditions are others. */
 static const char *prompt_of(const generation *g, int64_t image)
 {
     const dit_pipeline *p = &g->pipeline;
+    const cJSON *prompts = p->kase.prompts;
+    if (prompts) {
+        int64_t each = p->kase.num_images / cJSON_GetArraySize(prompts);
+        return cJSON_GetArrayItem(prompts, (int)(image / each))->valuestring;
+    }
     return p->caption_count ? p->captions[p->caption_count == 1 ? 0 : image] : NULL;
 }
 
@@ -353,6 +406,21 @@ static dit_status add_origin(cJSON *parent, const char *key, const dit_safetenso
     return w.status;
 }
 
+/* Adds {"kind": "prompts", "path", "prompts", "negative_prompt", "tokens", "encoder_bytes"}. */
+static dit_status add_prompts(cJSON *parent, const generation *g)
+{
+    dit_json_writer w = {0};
+    const dit_case *kase = &g->pipeline.kase;
+    cJSON *origin = dit_json_put_object(&w, parent, "conditioning");
+    dit_json_put_string(&w, origin, "kind", "prompts");
+    dit_json_put_string(&w, origin, "path", kase->pipeline);
+    dit_json_put_copy(&w, origin, "prompts", kase->prompts);
+    dit_json_put_string(&w, origin, "negative_prompt", kase->negative_prompt);
+    dit_json_put_int(&w, origin, "tokens", g->prompts.tokens);
+    dit_json_put_int(&w, origin, "encoder_bytes", g->prompts.peak_bytes);
+    return w.status;
+}
+
 /* Adds {"kind": "captions", "path", "captions"}. */
 static dit_status add_captions(cJSON *parent, const dit_case *kase)
 {
@@ -369,6 +437,15 @@ static dit_status add_captions(cJSON *parent, const dit_case *kase)
     return w.status;
 }
 
+static dit_status add_conditioning(cJSON *parent, const generation *g)
+{
+    const dit_pipeline *p = &g->pipeline;
+    const dit_case *kase = &p->kase;
+    if (kase->prompts) return add_prompts(parent, g);
+    if (kase->text_table) return add_captions(parent, kase);
+    return add_origin(parent, "conditioning", p->conditions_file, kase->conditions_path, kase->seed);
+}
+
 static dit_status describe(generation *g)
 {
     dit_json_writer w = {0};
@@ -381,9 +458,7 @@ static dit_status describe(generation *g)
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
     if (g->decodes && !dit_vae_get_facts(g->decoder.vae)->weightless)
         DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
-    DIT_TRY(kase->text_table
-                ? add_captions(g->more, kase)
-                : add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
+    DIT_TRY(add_conditioning(g->more, g));
     const char *noise = kase->noise == DIT_NOISE_COUNTER ? "seeded" : dit_noise_names[kase->noise];
     dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : noise);
     dit_json_put_string(&w, g->more, "family", p->ops->class_name);
@@ -396,6 +471,10 @@ static dit_status describe_phases(const generation *g)
 {
     dit_json_writer w = {0};
     cJSON *phases = dit_json_put_object(&w, g->more, "phases_ns");
+    if (g->embeddings[0]) {
+        dit_json_put_int(&w, phases, "tokenize", g->prompts.tokenize_ns);
+        dit_json_put_int(&w, phases, "text_encode", g->prompts.text_encode_ns);
+    }
     if (g->pipeline.start) dit_json_put_int(&w, phases, "vae_encode", g->encode_ns);
     if (g->measured.iteration) dit_json_put_int(&w, phases, "denoise", g->measured.iteration[0].latency_ns);
     if (g->decodes) dit_json_put_int(&w, phases, "vae_decode", g->decode_ns);
@@ -407,9 +486,9 @@ static dit_status finish(generation *g)
 {
     dit_json_writer w = {0};
     if (g->more) DIT_TRY(describe_phases(g));
-    dit_validation validation = {
-        .tolerance = dit_method_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
-        .reason = "one run by hand has no one-rank reference"};
+    dit_validation validation = {.tolerance =
+                                     dit_method_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
+                                 .reason = "one run by hand has no one-rank reference"};
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {
         dit_json_put_int(&w, g->more, "decode_ns", g->decode_ns);

@@ -33,6 +33,7 @@ typedef struct {
     char name[160];
     cJSON *config, *scheduler, *vae;
     char weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
+    char pipeline[SUITE_PATH];   /* folder whose text encoders read the prompts; "": none */
     char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
     dit_json call;               /* e2e.json, or zero */
     suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
@@ -105,7 +106,7 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
 {
     char path[SUITE_PATH];
     const suite_request *r = b->r;
-    bool decodes = !r->vae && !r->latents_only, prompts = false;
+    bool decodes = !r->vae && !r->latents_only, prompts = r->prompt_count > 0 && !has_file(folder, "vocabulary.json");
     name_after(b, folder);
     DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
     DIT_TRY(suite_path(path, "%s/transformer", folder));
@@ -296,10 +297,13 @@ static dit_status find_text_table(request_builder *b)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (places[i] && places[i][0] && has_file(places[i], "vocabulary.json"))
             return absolute(places[i], b->text_table);
+    if (!b->r->split && b->r->source && suite_checkpoint_reads_prompts(b->r->source))
+        return absolute(b->r->source, b->pipeline);
     return dit_error_hint(
         DIT_FAIL(DIT_ERR_UNSUPPORTED, "--prompt: there is no text encoder, and %s has no text table", b->name),
-        "give embeddings that an encoder made with --inputs (prompt_embeds, ...); a text table is vocabulary.json and "
-        "text.safetensors beside the model");
+        "name a diffusers folder with tokenizer/ and text_encoder/, or give embeddings that an encoder made with "
+        "--inputs "
+        "(prompt_embeds, ...); a text table is vocabulary.json and text.safetensors beside the model");
 }
 
 /* xDiT's --flow_shift: the shift of flow-matching schedulers, under either of its names. */
@@ -392,12 +396,15 @@ static dit_status count_images(const request_builder *b, int64_t *out)
     static const char *const names[] = {"latents", "prompt_embeds"};
     dit_safetensors *file;
     dit_tensor_view view = {0};
-    *out = b->r->num_images         ? b->r->num_images
-           : b->r->split            ? b->r->split_count
-           : b->r->prompt_count > 1 ? b->r->prompt_count
-                                    : 1;
-    if (b->text_table[0]) return DIT_OK;
-    if (!b->inputs[0] || b->r->num_images) return DIT_OK;
+    int64_t each = b->r->images_per_prompt ? b->r->images_per_prompt : 1;
+    *out = b->r->num_images          ? b->r->num_images
+           : b->pipeline[0]          ? b->r->prompt_count * each
+           : b->r->images_per_prompt ? each
+           : b->r->split             ? b->r->split_count
+           : b->r->prompt_count > 1  ? b->r->prompt_count
+                                     : 1;
+    if (b->text_table[0] || b->pipeline[0]) return DIT_OK;
+    if (!b->inputs[0] || b->r->num_images || b->r->images_per_prompt) return DIT_OK;
     DIT_TRY(dit_safetensors_open(b->inputs, &file));
     for (size_t i = 0; view.rank == 0 && i < sizeof names / sizeof *names; i++)
         dit_safetensors_find(file, names[i], &view);
@@ -451,7 +458,7 @@ static dit_status add_model(request_builder *b, cJSON *document, int64_t weights
     hand_over(&w, model, "config", &b->config);
     DIT_TRY(add_weights(model, b->weights, weights_seed));
     if (cell_px(b)) dit_json_put_int(&w, model, "vae_spatial", cell_px(b));
-    if (b->inputs[0] || b->text_table[0] || !cJSON_IsNumber(tokens)) return w.status;
+    if (b->inputs[0] || b->text_table[0] || b->pipeline[0] || !cJSON_IsNumber(tokens)) return w.status;
     text = dit_json_put_object(&w, model, "text");
     dit_json_put_number(&w, text, "tokens", tokens->valuedouble);
     return w.status;
@@ -545,6 +552,16 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
         }
         cJSON *list = dit_json_put_array(&w, conditions, "captions");
         for (int i = 0; i < b->r->prompt_count; i++) suite_text_put(&w, list, NULL, b->r->prompts[i]);
+        return w.status;
+    }
+    if (b->pipeline[0]) {
+        dit_json_put_string(&w, conditions, "kind", "prompts");
+        dit_json_put_string(&w, conditions, "path", b->pipeline);
+        cJSON *list = dit_json_put_array(&w, conditions, "prompts");
+        for (int i = 0; i < b->r->prompt_count; i++) suite_text_put(&w, list, NULL, b->r->prompts[i]);
+        if (b->r->negative_prompt) suite_text_put(&w, conditions, "negative_prompt", b->r->negative_prompt);
+        if (b->r->max_sequence_length)
+            dit_json_put_int(&w, conditions, "max_sequence_length", b->r->max_sequence_length);
         return w.status;
     }
     dit_json_put_string(&w, conditions, "kind", b->inputs[0] ? "safetensors" : "seeded");

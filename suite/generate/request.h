@@ -16,11 +16,14 @@ typedef struct {
     const char *inputs;         /* safetensors file of embeddings and latents      */
     const char *const *prompts; /* captions for the model's text table, [prompt_count] */
     int prompt_count;
-    const char *split; /* or: the first split_count captions of a split of shapes, by its name */
+    const char *negative_prompt; /* of text encoders; NULL: the empty one                                 */
+    int64_t max_sequence_length; /* tokens of a prompt; 0: the pipeline's                                  */
+    const char *split;           /* or: the first split_count captions of a split of shapes, by its name */
     int64_t split_count;
     const char *transformer, *vae, *scheduler; /* folder, folder, file or folder                  */
     const char *weights;                       /* of the transformer, for a model of the catalogue */
-    int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
+    int64_t height, width, num_frames, num_inference_steps, num_images, images_per_prompt, seed, weights_seed,
+        frames_per_s, threads;
     const char *noise; /* counter, torch or torch-each */
     double guidance_scale, true_cfg_scale, flow_shift;
     const char *image;  /* the picture to start from; NULL: none                        */

@@ -6,8 +6,6 @@
 
 typedef enum { HARMLESS, REFUSED } foreign_verdict;
 
-static const char no_encoder[] =
-    "there is no text encoder: give embeddings that it made with --inputs (prompt_embeds, ...)";
 static const char no_image[] =
     "it is --image FILE here, for image-to-image; embeddings of a picture (Wan) come with --inputs";
 static const char no_teacache[] = "TeaCache is not built; `ditbench list caches` shows what --cache takes";
@@ -19,7 +17,8 @@ static const char no_shards[] = "sharded weights are not supported: every rank h
                                 "--tensor_parallel_degree or --pipefusion_parallel_degree divides them";
 static const char no_memory_games[] = "the weights are in this machine's memory already";
 static const char no_python[] = "there is no Python, and nothing to compile";
-static const char no_text_model[] = "there is no text encoder";
+static const char no_text_model[] =
+    "text encoders are loaded, run and freed before the transformer, in fp32 or the type of the device";
 static const char no_trace[] = "the record has times of every step and phase, and --trace writes a timeline";
 
 /* xDiT's flags that are none of generate's own. `nothing` is the value that asks for nothing; NULL argument: a flag. */
@@ -28,8 +27,7 @@ static const struct {
     foreign_verdict verdict;
     const char *why, *nothing;
 } rows[] = {
-    {"negative_prompt", "TEXT", REFUSED, no_encoder, NULL},
-    {"dataset_path", "FILE", REFUSED, no_encoder, NULL},
+    {"dataset_path", "FILE", REFUSED, "prompts, one a line, are given with --prompt_file FILE here", NULL},
     {"img_file_path", "FILE", REFUSED, no_image, NULL},
     {"input_images", "FILE", REFUSED, no_image, NULL},
     {"resize_input_images", NULL, REFUSED, no_image, NULL},
@@ -87,7 +85,6 @@ static const struct {
     {"enable_model_cpu_offload", NULL, HARMLESS, no_memory_games, NULL},
     {"enable_sequential_cpu_offload", NULL, HARMLESS, no_memory_games, NULL},
     {"no_use_resolution_binning", NULL, HARMLESS, "sizes are taken as they are given", NULL},
-    {"max_sequence_length", "N", HARMLESS, "the embeddings decide how many text tokens there are", NULL},
     {"download_dir", "DIR", HARMLESS, "nothing is downloaded", NULL},
     {"trust_remote_code", NULL, HARMLESS, no_python, NULL},
     {"use_torch_compile", NULL, HARMLESS, no_python, NULL},

@@ -1,4 +1,5 @@
 /* ditbench generate: one image or clip by hand. */
+#include "base/file.h"
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "base/words.h"
@@ -28,9 +29,11 @@ static const char purpose[] =
     "latents in text chunks. SOURCE is a diffusers checkpoint folder (model_index.json, transformer/, vae/,\n"
     "scheduler/), a model's folder with its scheduler_config.json (config.json, vae/, a text table), a folder of an\n"
     "end-to-end run exported from diffusers (e2e.json), or a model of `ditbench list models`, also as NAME~VARIANT,\n"
-    "with seeded weights unless --weights is given. There is no text encoder: embeddings come from --inputs, by the\n"
-    "pipelines' names (prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), from --prompt\n"
-    "where the model has a text table, or are seeded noise. --output FILE.png writes FILE.png, FILE.json (the\n"
+    "with seeded weights unless --weights is given. A checkpoint folder's tokenizers and text encoders read --prompt; "
+    "a\n"
+    "model with a text table takes captions; other embeddings come from --inputs, by the pipelines' names\n"
+    "(prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), or are seeded noise. --output "
+    "FILE.png writes FILE.png, FILE.json (the\n"
     "record) and FILE.safetensors (the latents); --output FILE.safetensors writes the last two, for models whose\n"
     "VAE is not supported; FILE.mp4 and FILE.webm are clips; --output DIR keeps all files there, with the case and "
     "the\n"
@@ -40,6 +43,7 @@ static const char purpose[] =
     "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
 
 static const char examples[] =
+    "ditbench generate path/to/FLUX.1-schnell --prompt \"a red fox\" --max_sequence_length 256 --output fox.png\n"
     "ditbench generate engine/tests/golden/e2e_flux_schnell --output flux.png\n"
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --ulysses_degree 2 --output parallel.png\n"
     "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
@@ -49,13 +53,15 @@ static const char examples[] =
     "ditbench generate --from_image flux.png --output again.png\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
-enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
+enum { READ_BYTES = 4096, ALL_DAY_S = 86400, MOST_PROMPTS = 4096 };
 
 typedef struct {
     suite_cli cli;
     suite_single_params single;
     suite_request request, unsaid; /* unsaid: the request of nobody who asks for anything */
-    const char *from_image;
+    const char *from_image, *prompt_file;
+    char *prompt_text; /* what the file holds, cut into lines */
+    const char *texts[MOST_PROMPTS];
     suite_foreign foreign;
     suite_displaced displaced;
     const char *model, *frames, *output_type;
@@ -188,16 +194,34 @@ static dit_status settle_backend(const generate_call *call)
     return reason[0] ? dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", reason), "%s", devices.hint) : DIT_OK;
 }
 
+/* Gathers the prompts of the command line, then the lines of --prompt_file without empty ones. */
+static dit_status gather_prompts(generate_call *call)
+{
+    size_t length;
+    int *count = &call->request.prompt_count;
+    call->request.prompts = call->texts;
+    for (int i = 0; i < call->prompts.count; i++) call->texts[(*count)++] = call->prompts.items[i];
+    if (!call->prompt_file) return DIT_OK;
+    DIT_TRY(dit_file_read(call->prompt_file, 1 << 24, &call->prompt_text, &length));
+    if (memchr(call->prompt_text, 0, length))
+        return DIT_FAIL(DIT_ERR_USAGE, "--prompt_file %s is no text: it has a zero byte", call->prompt_file);
+    for (char *line = strtok(call->prompt_text, "\r\n"); line; line = strtok(NULL, "\r\n")) {
+        if (*count == MOST_PROMPTS)
+            return DIT_FAIL(DIT_ERR_USAGE, "--prompt_file %s: more than %d prompts", call->prompt_file, MOST_PROMPTS);
+        call->texts[(*count)++] = line;
+    }
+    if (*count > call->prompts.count) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_USAGE, "--prompt_file %s has no line", call->prompt_file);
+}
+
 /* "shapes:held-out:512" stands for captions of a split; the engine knows which splits there are. */
 static dit_status settle_prompts(generate_call *call)
 {
     long count;
     int end = 0;
-    const char *first = call->prompts.count ? call->prompts.items[0] : "";
-    call->request.prompts = call->prompts.items;
-    call->request.prompt_count = call->prompts.count;
+    const char *first = call->request.prompt_count ? call->request.prompts[0] : "";
     if (strncmp(first, "shapes:", 7) != 0) return DIT_OK;
-    if (call->prompts.count > 1 || sscanf(first, "shapes:%31[a-z-]:%ld%n", call->split, &count, &end) != 2 ||
+    if (call->request.prompt_count > 1 || sscanf(first, "shapes:%31[a-z-]:%ld%n", call->split, &count, &end) != 2 ||
         first[end] || count < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt %s: one SPLIT and a COUNT are expected", first),
                               "--prompt shapes:held-out:512, and no other prompt");
@@ -232,6 +256,7 @@ static dit_status settle_words(generate_call *call)
         return DIT_FAIL(DIT_ERR_USAGE, "SOURCE %s and --model %s: give one", operand, call->model);
     if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
     call->request.source = operand ? operand : call->model;
+    DIT_TRY(gather_prompts(call));
     DIT_TRY(settle_prompts(call));
     DIT_TRY(check_noise(call->request.noise));
     if (!isnan(call->request.strength) && !(call->request.strength > 0 && call->request.strength <= 1))
@@ -332,6 +357,7 @@ static void print_answer(const cJSON *answer)
     const char *conditioning = dit_json_text_or(answer, "conditioning", "");
     printf("; %s\n", strcmp(conditioning, "seeded") == 0     ? "seeded embeddings"
                      : strcmp(conditioning, "captions") == 0 ? "captions"
+                     : strcmp(conditioning, "prompts") == 0  ? "prompts"
                                                              : "embeddings from a file");
 }
 
@@ -380,7 +406,7 @@ static dit_status refuse_other_wishes(const generate_call *call)
 {
     static const int64_t none[DIT_AXIS_COUNT];
     bool others = call->cli.operand_count || call->model || call->prompts.count || call->use_cfg_parallel ||
-                  call->use_parallel_vae || call->enable_tiling || call->output_type ||
+                  call->use_parallel_vae || call->enable_tiling || call->prompt_file || call->output_type ||
                   memcmp(&call->request, &call->unsaid, sizeof call->request) != 0 ||
                   memcmp(call->degree, none, sizeof none) != 0;
     if (!others) return DIT_OK;
@@ -470,8 +496,16 @@ int suite_verb_generate(int argc, char **argv)
     const suite_option own[] = {
         {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
         {"prompt", 0, SUITE_OPTION_STRINGS, "TEXT",
-         "a caption for a model with a text table; several make a picture each; shapes:SPLIT:COUNT: those of a split",
+         "what the picture shows, for a folder with text encoders, or a caption for a model with a text table; several "
+         "make a "
+         "picture each; shapes:SPLIT:COUNT: captions of a split",
          &call->prompts, 0, 0},
+        {"negative_prompt", 0, SUITE_OPTION_STRING, "TEXT", "what guidance leads away from (nothing)",
+         &r->negative_prompt, 0, 0},
+        {"prompt_file", 0, SUITE_OPTION_STRING, "FILE", "prompts, one a line; --data_degree N shares them over ranks",
+         &call->prompt_file, 0, 0},
+        {"max_sequence_length", 0, SUITE_OPTION_INT, "N", "tokens of a prompt (the pipeline's)",
+         &r->max_sequence_length, 1, 1 << 16},
         {"from_image", 0, SUITE_OPTION_STRING, "FILE", "run the case of a PNG once more that generate wrote",
          &call->from_image, 0, 0},
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
@@ -503,7 +537,8 @@ int suite_verb_generate(int argc, char **argv)
          INT64_C(9007199254740991)},
         {"num_images", 0, SUITE_OPTION_INT, "N", "number of images (default: rows of the inputs)", &r->num_images, 1,
          4096},
-        {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", NULL, &r->num_images, 1, 4096},
+        {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", "pictures of each prompt (1)", &r->images_per_prompt, 1,
+         4096},
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
          0, 0},
@@ -549,6 +584,7 @@ int suite_verb_generate(int argc, char **argv)
         code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call->cli, st);
         suite_cli_release(&call->cli);
     }
+    free(call->prompt_text);
     free(call);
     return code;
 }

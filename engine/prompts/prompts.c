@@ -1,0 +1,344 @@
+#include "engine/prompts/prompts.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/safetensors.h"
+#include "base/words.h"
+#include "engine/comm/comm.h"
+#include "engine/files/config.h"
+#include "engine/text/encoders/encode.h"
+#include "engine/text/prompt.h"
+#include "engine/text/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096, MOST_TENSORS = 16, MOST_ENCODERS = 3, NAME_BYTES = 48 };
+
+/* ---- what pipelines take of their encoders ----------------------------------------------------------------------- */
+
+typedef enum {
+    TAKE_HIDDEN = 1,    /* prompt_embeds, and prompt_attention_mask where the transformer sees it */
+    TAKE_POOLED = 2,    /* pooled_prompt_embeds                                          */
+    TAKE_AS_SECOND = 4, /* the names end in _2                                           */
+    TAKE_BESIDE = 8,    /* channels beside those of the encoder before (SD3's CLIPs)     */
+    TAKE_AFTER = 16, /* tokens after those of the encoder before, whose channels are filled up with zeros (SD3's T5) */
+    TAKE_FIXED = 32, /* max_sequence_length is not its */
+} take_flags;
+
+/* One encoder of a pipeline. */
+typedef struct {
+    const char *pipeline, *text_encoder;
+    int64_t skip; /* blocks before the end whose hidden state is taken */
+    int take;
+} take_row;
+
+static const take_row rows[] = {
+    {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED},
+    {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN},
+    {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED},
+    {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED},
+    {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN},
+    {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED},
+    {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED},
+    {"StableDiffusion3Pipeline", "text_encoder_2", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED},
+    {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER},
+    {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN},
+};
+
+static const take_row *find_row(const char *pipeline, const char *text_encoder)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].pipeline, pipeline) == 0 && strcmp(rows[i].text_encoder, text_encoder) == 0) return &rows[i];
+    return NULL;
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor [rows, tokens, width] of all rows of a call: the negative prompt first, where there is one. Masks and ids have
+ * width 1 and pooled texts one token; the file leaves such axes out. */
+typedef struct {
+    char name[NAME_BYTES]; /* of the positive rows */
+    int64_t tokens, width;
+    bool pooled, flat; /* flat: masks and ids */
+    float *data;
+} kept_tensor;
+
+typedef struct {
+    const dit_prompts_params *p;
+    dit_prompts_account *account;
+    const char *pipeline;
+    int64_t rows; /* count, and one more where it is guided */
+    kept_tensor kept[MOST_TENSORS];
+    int count;
+} prompt_run;
+
+static kept_tensor *find_kept(prompt_run *run, const char *name)
+{
+    for (int i = 0; i < run->count; i++)
+        if (strcmp(run->kept[i].name, name) == 0) return &run->kept[i];
+    return NULL;
+}
+
+/* Lays `from` [rows, tokens, width] over a tensor [rows, all_tokens, all_width], at a token and a channel. */
+static void lay(const float *from, int64_t all_rows, int64_t tokens, int64_t width, float *to, int64_t all_tokens,
+                int64_t all_width, int64_t token, int64_t channel)
+{
+    for (int64_t row = 0; row < all_rows; row++)
+        for (int64_t t = 0; t < tokens; t++)
+            memcpy(to + (row * all_tokens + token + t) * all_width + channel, from + (row * tokens + t) * width,
+                   (size_t)width * sizeof *to);
+}
+
+/* Replaces a tensor by a larger one of zeros that holds it, and lays another beside or after it. */
+static dit_status extend(prompt_run *run, kept_tensor *kept, bool after, int64_t tokens, int64_t width,
+                         const float *data)
+{
+    int64_t all_tokens = after ? kept->tokens + tokens : kept->tokens;
+    int64_t all_width = after ? (width > kept->width ? width : kept->width) : kept->width + width;
+    if (!after && tokens != kept->tokens)
+        return DIT_FAIL(DIT_ERR_SHAPE, "two text encoders give %lld and %lld tokens", (long long)kept->tokens,
+                        (long long)tokens);
+    float *larger = calloc((size_t)(run->rows * all_tokens * all_width), sizeof *larger);
+    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
+    lay(kept->data, run->rows, kept->tokens, kept->width, larger, all_tokens, all_width, 0, 0);
+    lay(data, run->rows, tokens, width, larger, all_tokens, all_width, after ? kept->tokens : 0,
+        after ? 0 : kept->width);
+    free(kept->data);
+    kept->data = larger, kept->tokens = all_tokens, kept->width = all_width;
+    return DIT_OK;
+}
+
+/* Keeps a copy of [rows, tokens, width], or lays it beside or after what has the name already. */
+static dit_status keep(prompt_run *run, const char *name, const take_row *row, int64_t tokens, int64_t width,
+                       const float *data, bool pooled)
+{
+    kept_tensor *kept = find_kept(run, name);
+    if (kept) return extend(run, kept, !pooled && (row->take & TAKE_AFTER), tokens, width, data);
+    size_t floats = (size_t)(run->rows * tokens * width);
+    if (run->count == MOST_TENSORS) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d tensors", MOST_TENSORS);
+    kept = &run->kept[run->count];
+    *kept = (kept_tensor){.tokens = tokens, .width = width, .pooled = pooled};
+    kept->flat = strstr(name, "mask") || strstr(name, "ids");
+    snprintf(kept->name, sizeof kept->name, "%s", name);
+    kept->data = malloc(floats * sizeof *kept->data);
+    if (!kept->data) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
+    memcpy(kept->data, data, floats * sizeof *kept->data);
+    run->count++;
+    return DIT_OK;
+}
+
+/* ---- one encoder ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dit_prompt_rule *rule;
+    const take_row *take;
+    int64_t asked;       /* max_sequence_length, 0: the rule's */
+    int64_t tokens;      /* of a row, with the template's      */
+    int32_t *ids, *mask; /* [rows, tokens] */
+} text_batch;
+
+static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch, int64_t row)
+{
+    const dit_prompts_params *p = run->p;
+    const char *prompt = !p->guided ? p->prompts[row] : row == 0 ? p->negative : p->prompts[row - 1];
+    int64_t at = row * batch->tokens, count;
+    DIT_TRY(
+        dit_prompt_tokenize(batch->rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
+    if (count > run->account->tokens) run->account->tokens = count;
+    return DIT_OK;
+}
+
+static dit_status tokenize(prompt_run *run, text_batch *batch)
+{
+    const dit_prompts_params *p = run->p;
+    dit_tokenizer *tokenizer;
+    size_t ids = (size_t)(run->rows * batch->tokens);
+    int64_t began = dit_clock_ns();
+    batch->ids = malloc(ids * sizeof *batch->ids);
+    batch->mask = malloc(ids * sizeof *batch->mask);
+    if (!batch->ids || !batch->mask) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tokens");
+    DIT_TRY(dit_tokenizer_open_part(p->folder, batch->rule->tokenizer, &tokenizer));
+    dit_status st = DIT_OK;
+    for (int64_t row = 0; row < run->rows && st == DIT_OK; row++) st = tokenize_row(run, tokenizer, batch, row);
+    dit_tokenizer_close(tokenizer);
+    run->account->tokenize_ns += dit_clock_ns() - began;
+    return st;
+}
+
+/* Keeps the last `tokens` integers of each row as floats: a mask behind the template, or all ids. */
+static dit_status keep_integers(prompt_run *run, const text_batch *batch, const char *name, const int32_t *values,
+                                int64_t tokens)
+{
+    float *floats = malloc((size_t)(run->rows * tokens) * sizeof *floats);
+    if (!floats) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tokens");
+    for (int64_t row = 0; row < run->rows; row++)
+        for (int64_t t = 0; t < tokens; t++)
+            floats[row * tokens + t] = (float)values[(row + 1) * batch->tokens - tokens + t];
+    dit_status st = keep(run, name, batch->take, tokens, 1, floats, false);
+    free(floats);
+    return st;
+}
+
+/* For people and tests: which ids each encoder read, "input_ids", "input_ids_2". */
+static dit_status keep_ids(prompt_run *run, const text_batch *batch)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "input_ids%s", batch->rule->text_encoder + strlen("text_encoder"));
+    return keep_integers(run, batch, name, batch->ids, batch->tokens);
+}
+
+/* DIT_PADDING_CUT: of one prompt, all rows end where it ends; of several, what lies behind the end of each is zero, and
+ * negative rows stay whole. */
+static dit_status keep_short(prompt_run *run, const text_batch *batch, dit_text_encoding *made)
+{
+    int64_t first = run->rows - run->p->count, end = 0, width = made->width;
+    for (int64_t row = first; row < run->rows; row++)
+        for (int64_t t = 0; t < made->tokens; t++) {
+            bool seen = batch->mask[row * batch->tokens + t] != 0;
+            end += run->p->count == 1 && seen;
+            if (run->p->count > 1 && !seen)
+                memset(made->hidden + (row * made->tokens + t) * width, 0, (size_t)width * sizeof *made->hidden);
+        }
+    if (run->p->count > 1) end = made->tokens;
+    for (int64_t row = 1; row < run->rows; row++)
+        memmove(made->hidden + row * end * width, made->hidden + row * made->tokens * width,
+                (size_t)(end * width) * sizeof *made->hidden);
+    return keep(run, "prompt_embeds", batch->take, end, width, made->hidden, false);
+}
+
+static dit_status keep_results(prompt_run *run, const text_batch *batch, dit_text_encoding *made)
+{
+    int take = batch->take->take;
+    bool second = (take & TAKE_AS_SECOND) != 0, hidden = (take & TAKE_HIDDEN) != 0;
+    if (batch->rule->padding == DIT_PADDING_CUT) return keep_short(run, batch, made);
+    if (hidden)
+        DIT_TRY(keep(run, second ? "prompt_embeds_2" : "prompt_embeds", batch->take, made->tokens, made->width,
+                     made->hidden, false));
+    if (hidden && batch->rule->transformer_sees_mask)
+        DIT_TRY(keep_integers(run, batch, second ? "prompt_attention_mask_2" : "prompt_attention_mask", batch->mask,
+                              made->tokens));
+    if (take & TAKE_POOLED)
+        DIT_TRY(keep(run, "pooled_prompt_embeds", batch->take, 1, made->pooled_width, made->pooled, true));
+    return DIT_OK;
+}
+
+static dit_status encode(prompt_run *run, const text_batch *batch)
+{
+    const dit_prompts_params *p = run->p;
+    const dit_prompt_rule *rule = batch->rule;
+    char folder[PATH_BYTES];
+    dit_text_encoding made = {0};
+    int64_t began = dit_clock_ns();
+    if (snprintf(folder, sizeof folder, "%s/%s", p->folder, rule->text_encoder) >= (int)sizeof folder)
+        return DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", rule->text_encoder);
+    dit_status st =
+        dit_text_encode(&(dit_text_encode_params){.folder = folder,
+                                                  .backend = p->backend,
+                                                  .dtype = p->dtype,
+                                                  .threads = p->threads,
+                                                  .batch = run->rows,
+                                                  .tokens = batch->tokens,
+                                                  .input = {batch->ids, rule->encoder_sees_mask ? batch->mask : NULL},
+                                                  .skip = batch->take->skip,
+                                                  .crop = rule->crop,
+                                                  .pooled = (batch->take->take & TAKE_POOLED) != 0,
+                                                  .zero_padding = rule->padding == DIT_PADDING_ZEROED},
+                        &made);
+    if (made.total_peak_bytes > run->account->peak_bytes) run->account->peak_bytes = made.total_peak_bytes;
+    if (st == DIT_OK) st = keep_results(run, batch, &made);
+    dit_text_encoding_release(&made);
+    run->account->text_encode_ns += dit_clock_ns() - began;
+    return st == DIT_OK ? st : dit_error_note(st, "in %s", folder);
+}
+
+static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *rule)
+{
+    text_batch batch = {.rule = rule, .take = find_row(run->pipeline, rule->text_encoder)};
+    if (!batch.take)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s of %s is in the table of prompts alone", rule->text_encoder,
+                        run->pipeline);
+    batch.asked = batch.take->take & TAKE_FIXED ? 0 : run->p->longest;
+    batch.tokens = dit_prompt_row(rule, batch.asked);
+    dit_status st = tokenize(run, &batch);
+    if (st == DIT_OK) st = keep_ids(run, &batch);
+    if (st == DIT_OK) st = encode(run, &batch);
+    free(batch.ids);
+    free(batch.mask);
+    return st;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+/* One branch's rows of a tensor, in the file's shape. */
+static dit_status branch_of(const prompt_run *run, const kept_tensor *kept, bool negative, dit_tensor_out *out,
+                            char name[NAME_BYTES + 16])
+{
+    const dit_prompts_params *p = run->p;
+    int64_t first = negative ? 0 : run->rows - p->count, each = negative ? 1 : p->images_per_prompt;
+    int64_t count = negative ? 1 : p->count, row = kept->tokens * kept->width;
+    float *data = malloc((size_t)(count * each * row) * sizeof *data);
+    if (!data) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
+    for (int64_t i = 0; i < count * each; i++)
+        memcpy(data + i * row, kept->data + (first + i / each) * row, (size_t)row * sizeof *data);
+    snprintf(name, NAME_BYTES + 16, "%s%s", negative ? "negative_" : "", kept->name);
+    *out = (dit_tensor_out){.name = name, .rank = kept->pooled || kept->flat ? 2 : 3, .data = data};
+    out->shape[0] = count * each;
+    out->shape[1] = kept->pooled ? kept->width : kept->tokens;
+    out->shape[2] = kept->width;
+    return DIT_OK;
+}
+
+static dit_status write_file(const prompt_run *run)
+{
+    dit_tensor_out tensors[2 * MOST_TENSORS] = {{0}};
+    char names[2 * MOST_TENSORS][NAME_BYTES + 16];
+    int count = 0;
+    dit_status st = DIT_OK;
+    for (int i = 0; i < run->count; i++)
+        for (int negative = 0; negative <= run->p->guided && st == DIT_OK; negative++, count++)
+            st = branch_of(run, &run->kept[i], negative, &tensors[count], names[count]);
+    if (st == DIT_OK) st = dit_safetensors_write(run->p->path, tensors, count);
+    for (int i = 0; i < count; i++) free((void *)(uintptr_t)tensors[i].data);
+    return st;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static dit_status run_encoders(prompt_run *run)
+{
+    int count;
+    const dit_prompt_rule *rules = dit_prompt_rules(run->pipeline, &count);
+    char list[512];
+    if (count == 0) {
+        dit_words_join(dit_prompt_pipelines(), list, sizeof list);
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s/model_index.json: the prompts of %s are not supported",
+                                       run->p->folder, run->pipeline),
+                              "there are %s; embeddings made elsewhere are given with --inputs", list);
+    }
+    for (int i = 0; i < count; i++) DIT_TRY(run_encoder(run, &rules[i]));
+    if (dit_comm_rank(dit_comm_world()) == 0) DIT_TRY(write_file(run));
+    return dit_comm_barrier(dit_comm_world());
+}
+
+dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_account *account)
+{
+    char path[PATH_BYTES];
+    dit_json index;
+    prompt_run run = {.p = params, .account = account, .rows = params->count + params->guided};
+    *account = (dit_prompts_account){0};
+    if (snprintf(path, sizeof path, "%s/model_index.json", params->folder) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of model_index.json is too long");
+    DIT_TRY(dit_config_read_file(path, &index));
+    dit_status st = dit_json_require_string(&index, index.root, "", "_class_name", &run.pipeline);
+    if (st == DIT_OK) st = run_encoders(&run);
+    for (int i = 0; i < run.count; i++) free(run.kept[i].data);
+    dit_json_release(&index);
+    return st;
+}

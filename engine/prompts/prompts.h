@@ -1,0 +1,41 @@
+/* Prompts: the text side of a pipeline. Turns prompts into the embeddings that its transformer takes, by the tokenizers and
+ * text encoders of its folder, and writes them as a file of embeddings with the pipeline's own names (prompt_embeds, ...).
+ *
+ * Each encoder is loaded, run and freed before the next one, and all before the transformer's runtime exists. What a
+ * pipeline takes of its encoders is a table (prompts.c); how it tokenizes is another (engine/text/prompt.h).
+ * Source: diffusers 0.33.1, encode_prompt of each pipeline. */
+#ifndef DIT_ENGINE_PROMPTS_H
+#define DIT_ENGINE_PROMPTS_H
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *folder;         /* of the pipeline: model_index.json, tokenizer/, text_encoder/, ... */
+    const char *const *prompts; /* [count] */
+    int64_t count;
+    int64_t images_per_prompt; /* rows that each prompt gets in the file, one after the other */
+    const char *negative;      /* of the branch without the prompt, where it is `guided` */
+    bool guided;
+    int64_t longest;     /* max_sequence_length; 0: the pipeline's */
+    const char *backend; /* the rest: as dit_text_encode_params */
+    dit_dtype dtype;
+    int threads;
+    const char *path; /* of the file to write, by rank 0 */
+} dit_prompts_params;
+
+/* What it took on this rank. */
+typedef struct {
+    int64_t tokenize_ns, text_encode_ns;
+    int64_t peak_bytes; /* of the encoder that needed most */
+    int64_t tokens;     /* of the longest prompt, without padding, of all tokenizers */
+} dit_prompts_account;
+
+/* Does all that the header says; every rank waits until the file is whole. Collective over the world. Errors:
+ * DIT_ERR_UNSUPPORTED for a pipeline that is not in the tables, with those that are; those of tokenizers and encoders;
+ * DIT_ERR_IO for the file. */
+dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_account *account);
+
+#endif

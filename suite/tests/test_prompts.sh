@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# ditbench generate --prompt: whole tiny pipelines from a prompt to a picture, beside what diffusers made of them
+# (engine/tests/pipelines/export.py): tokens equal, embeddings, latents and picture as near as float32 allows. Speaks TAP.
+# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+golden=$source_dir/engine/tests/pipelines
+cd "$work" || exit 4
+
+# compare KIND DIR: prints each tensor's distance, and fails above its bound.
+cat >compare.py <<'PYTHON'
+import json, math, struct, sys
+
+def tensors(path):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    for name, entry in json.loads(data[8:8 + length]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            yield name, struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin:8 + length + end])
+
+expected = dict(tensors(sys.argv[1]))
+got = {name: values for path in sys.argv[2:] for name, values in tensors(path)}
+bad = 0
+for name, values in expected.items():
+    if name == "image_u8":
+        continue
+    limit = 0 if "ids" in name or "mask" in name else 1e-4 if name == "latents" else 1e-5
+    mine = got.get(name)
+    if mine is None or len(mine) != len(values):
+        print(f"{name}: {len(values)} numbers, ours has {mine and len(mine)}")
+        bad += 1
+        continue
+    distance = math.sqrt(sum((a - b) ** 2 for a, b in zip(mine, values)) / (sum(b * b for b in values) or 1))
+    print(f"{name}: {distance:.2e}")
+    bad += not distance <= limit
+sys.exit(bad > 0)
+PYTHON
+options() { # KIND: the arguments of its call
+    python3 -c 'import json, sys
+for key, value in json.load(open(sys.argv[1])).items(): print(f"--{key}={value}")' "$golden/$1/call.json"
+}
+run() { # KIND OUTPUT OPTION...
+    local kind=$1 output=$2 arguments=()
+    shift 2
+    mapfile -t arguments < <(options "$kind")
+    "$ditbench" generate "$golden/$kind" "${arguments[@]}" --output "$output" -q "$@"
+}
+within() { worst=$("$build/tests/engine_picture_diff" same "$1" "$2") && [ "$worst" -le 1 ]; }
+is_diffusers() {
+    run "$1" "$1" >answer && python3 compare.py "$golden/$1/expected.safetensors" "$1/embeddings.safetensors" "$1/latents.safetensors"
+}
+picture_is() { worst=$("$build/tests/engine_picture_diff" levels "$1/image.png" "$golden/$1/expected.safetensors") && echo "$worst" && [ "$worst" -le 1 ]; }
+run flux first >answer 2>message || true
+if grep -q 'E_ENVIRONMENT' message; then
+    skip "whole pipelines from a prompt" "this build has no tokenizers (ci/deps.sh core)"
+    finish
+    exit
+fi
+for kind in flux pixart; do
+    ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
+    ok "$kind: the picture is within one level" picture_is $kind
+done
+from_picture() { # FluxImg2ImgPipeline
+    run flux from_picture --image "$golden/flux/start.png" --strength 0.6 --num_inference_steps 5 >answer &&
+        python3 compare.py "$golden/flux/image.safetensors" from_picture/latents.safetensors &&
+        worst=$("$build/tests/engine_picture_diff" levels from_picture/image.png "$golden/flux/image.safetensors") && [ "$worst" -le 1 ]
+}
+ok "from a picture: latents and picture are those of FluxImg2ImgPipeline" from_picture
+parallel() { # two ranks: the same picture, and the same embeddings
+    run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
+}
+ok "two ranks make the same picture of a prompt" parallel
+phases() { # of a run, in the record and in the answer
+    run flux phases.png --json >answer && for phase in tokenize text_encode denoise vae_decode write; do grep -q "\"$phase\":" answer && grep -q "\"$phase\":" phases.json || return 1; done
+}
+ok "every part of the pipeline is timed" phases
+file() { # lines make a picture each, on one rank and shared over two
+    printf 'a red fox\n\nthe blue sea\n' >lines && for ranks in 1 2; do
+        "$ditbench" generate "$golden/pixart" --prompt_file lines --num_images_per_prompt 2 --negative_prompt rain --height 32 --width 32 \
+            --num_inference_steps 2 --guidance_scale 2 --max_sequence_length 24 --data_degree $ranks --output lines$ranks.png -q >answer || return 1
+    done
+    for i in 0 1 2 3; do within lines1-$i.png lines2-$i.png || return 1; done
+    ! within lines1-0.png lines1-1.png && [ "$("$build/tests/engine_picture_diff" text lines1-2.png ditbench.prompt)" = "the blue sea" ]
+}
+ok "a file of prompts makes pictures of each line, shared over ranks" file
+once_more() { "$ditbench" generate --from_image phases.png --output more.png -q >answer && within more.png phases.png; }
+ok "a picture of a prompt is made once more from itself" once_more
+lacks() { # FILE WORDS
+    rm -rf lacking && cp -r "$golden/flux" lacking && rm -r "lacking/$1" && exits 2 "$ditbench" generate lacking --prompt x --output x.png 2>message &&
+        grep -q -- "$2" message && [ ! -e x.png ]
+}
+ok "a text encoder that is missing is named" lacks text_encoder_2 'no text_encoder_2/'
+ok "and its weights" lacks text_encoder_2/model.safetensors 'text_encoder_2/model.safetensors is missing'
+ok "and a vocabulary" lacks tokenizer/vocab.json 'no vocabulary'
+finish
