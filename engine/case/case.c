@@ -211,7 +211,19 @@ dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *c
     return DIT_OK;
 }
 
-/* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256}. */
+/* Reads how the text encoders run: "text_encoder_parallel" and "stream_text_encoders". */
+static dit_status read_text_encoders(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    const char *way = dit_text_parallel_name(DIT_TEXT_REPLICATED);
+    DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", "text_encoder_parallel", &way));
+    DIT_TRY(dit_json_optional_bool(doc, conditions, "/conditions", "stream_text_encoders", &out->stream_text_encoders));
+    if (dit_text_parallel_from_name(way, &out->text_encoder_parallel)) return DIT_OK;
+    return dit_json_fail_word(doc, "/conditions/text_encoder_parallel", "text_encoder_parallel", way,
+                              dit_text_parallel_names());
+}
+
+/* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256}, and
+ * what read_text_encoders reads. */
 static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
     const cJSON *item;
@@ -223,6 +235,7 @@ static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit
     DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", "negative_prompt", &out->negative_prompt));
     DIT_TRY(dit_json_optional_int(doc, conditions, "/conditions", "max_sequence_length", 1, 1 << 16,
                                   &out->max_sequence_length));
+    DIT_TRY(read_text_encoders(doc, conditions, out));
     cJSON_ArrayForEach(item, out->prompts)
     {
         snprintf(at, sizeof at, "/conditions/prompts/%d", count++);
@@ -240,7 +253,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {
         "kind", "path", "shipped", "captions", "split", "count", "prompts", "negative_prompt", "max_sequence_length",
-        NULL};
+        "text_encoder_parallel", "stream_text_encoders", NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/facts.h"
 #include "base/parallel.h"
+#include "base/text_parallel.h"
 #include "engine/runtime/condition.h"
 #include "engine/shapes/split.h"
 
@@ -33,6 +34,8 @@ typedef struct {
     const cJSON *prompts;        /* list of texts, which the text encoders of the folder `pipeline` read; or NULL */
     const char *pipeline, *negative_prompt; /* a diffusers folder; of the guidance branch, never NULL      */
     int64_t max_sequence_length;            /* 0: the pipeline's                                           */
+    dit_text_parallel text_encoder_parallel;
+    bool stream_text_encoders; /* block by block */
     const char *text_table;   /* folder that captions are looked up in, instead of the file; or NULL      */
     const char *text_shipped; /* name of shipped weights that have the table, instead of the folder; or NULL */
     const cJSON *captions;    /* list of texts, each of which is a caption of the grammar; or NULL         */

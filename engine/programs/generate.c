@@ -177,6 +177,8 @@ static dit_status encode_prompts(generation *g, const dit_json *copy)
                                                     .backend = kase.backend,
                                                     .dtype = kase.dtype,
                                                     .threads = kase.threads_per_rank,
+                                                    .way = kase.text_encoder_parallel,
+                                                    .streamed = kase.stream_text_encoders,
                                                     .path = g->embeddings},
                               &g->prompts);
 }

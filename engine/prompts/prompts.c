@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "engine/comm/comm.h"
 #include "engine/files/config.h"
+#include "engine/results/record.h"
 #include "engine/text/encoders/encode.h"
 #include "engine/text/prompt.h"
 #include "engine/text/tokenizer.h"
@@ -243,6 +244,8 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                                   .backend = p->backend,
                                                   .dtype = p->dtype,
                                                   .threads = p->threads,
+                                                  .way = p->way,
+                                                  .streamed = p->streamed,
                                                   .batch = run->rows,
                                                   .tokens = batch->tokens,
                                                   .input = {batch->ids, rule->encoder_sees_mask ? batch->mask : NULL},
@@ -251,6 +254,7 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                                   .pooled = (batch->take->take & TAKE_POOLED) != 0,
                                                   .zero_padding = rule->padding == DIT_PADDING_ZEROED},
                         &made);
+    if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
     if (made.total_peak_bytes > run->account->peak_bytes) run->account->peak_bytes = made.total_peak_bytes;
     if (st == DIT_OK) st = keep_results(run, batch, &made);
     dit_text_encoding_release(&made);

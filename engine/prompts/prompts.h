@@ -8,6 +8,7 @@
 #define DIT_ENGINE_PROMPTS_H
 
 #include "base/dtype.h"
+#include "base/text_parallel.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,8 @@ typedef struct {
     const char *backend; /* the rest: as dit_text_encode_params */
     dit_dtype dtype;
     int threads;
+    dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
+    bool streamed;
     const char *path; /* of the file to write, by rank 0 */
 } dit_prompts_params;
 

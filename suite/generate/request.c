@@ -562,6 +562,9 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
         if (b->r->negative_prompt) suite_text_put(&w, conditions, "negative_prompt", b->r->negative_prompt);
         if (b->r->max_sequence_length)
             dit_json_put_int(&w, conditions, "max_sequence_length", b->r->max_sequence_length);
+        if (b->r->text_encoder_parallel)
+            suite_text_put(&w, conditions, "text_encoder_parallel", b->r->text_encoder_parallel);
+        if (b->r->stream_text_encoders) dit_json_put_bool(&w, conditions, "stream_text_encoders", true);
         return w.status;
     }
     dit_json_put_string(&w, conditions, "kind", b->inputs[0] ? "safetensors" : "seeded");

@@ -71,6 +71,16 @@ parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }
 ok "two ranks make the same picture of a prompt" parallel
+shared() { # two ranks share the encoders in each way, all at once or block by block: nearly the same embeddings
+    for way in broadcast tensor; do
+        for how in '' --stream_text_encoders; do
+            run flux shared --ulysses_degree 2 --text_encoder_parallel $way $how >answer || return 1
+            python3 compare.py flux/embeddings.safetensors shared/embeddings.safetensors || return 1
+        done
+    done
+    ! run flux shared --ulysses_degree 2 --text_encoder_parallel pipeline 2>message && grep -q 'replicated, broadcast, tensor' message
+}
+ok "text encoders shared by two ranks give the embeddings of one" shared
 phases() { # of a run, in the record and in the answer
     run flux phases.png --json >answer && for phase in tokenize text_encode denoise vae_decode write; do grep -q "\"$phase\":" answer && grep -q "\"$phase\":" phases.json || return 1; done
 }
