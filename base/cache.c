@@ -289,10 +289,10 @@ static const char *const *keys_of(dit_cache_policy policy)
     static const char *const mask[] = {COMMON, "mask", "first", "last", NULL};
     static const char *const interval[] = {COMMON, "interval", NULL};
     static const char *const magcache[] = {COMMON, "threshold", "ratios", "retention", NULL};
-    static const char *const fbcache[] = {COMMON,        "cfg",     "threshold",       "mask",
+    static const char *const fbcache[] = {COMMON,        "hits", "cfg",     "threshold",       "mask",
                                           "mask_policy", "variant", "warmup_interval", NULL};
-    static const char *const teacache[] = {COMMON, "cfg", "threshold", "coefficients", NULL};
-    static const char *const dbcache[] = {COMMON, "cfg",     "threshold",       "mask", "mask_policy", "first",
+    static const char *const teacache[] = {COMMON, "hits", "cfg", "threshold", "coefficients", NULL};
+    static const char *const dbcache[] = {COMMON, "hits", "cfg",     "threshold",       "mask", "mask_policy", "first",
                                           "last", "variant", "warmup_interval", NULL};
     static const char *const fora[] = {"policy", "warmup", "max_hits", "max_consecutive",
                                        "force",  "replay", "interval", NULL};
@@ -430,6 +430,41 @@ static dit_status read_broadcast(const reading *r, dit_cache *out)
                           "give \"attention\", \"temporal\" or \"cross\": steps from one computed output to the next");
 }
 
+/* Spreads the hits over the steps that the policy may reuse, as replay: computed steps cut them in rows that are as equal
+ * as can be. Returns false where limits leave no room. */
+static bool spread_hits(dit_cache *cache, int steps)
+{
+    dit_cache any = *cache;
+    int64_t free_steps = 0, seen = 0;
+    int row = 0, longest = 0;
+    any.max_hits = any.max_consecutive = 0;
+    dit_cache_decide_all(&any, steps, '0', cache->replay);
+    for (const char *digit = cache->replay; *digit; digit++) free_steps += *digit == '0';
+    const int64_t rows_of_hits = free_steps - cache->hits + 1;
+    for (char *digit = cache->replay; *digit; digit++) {
+        seen += *digit == '0';
+        bool cuts = seen * rows_of_hits / (free_steps + 1) > (seen - 1) * rows_of_hits / (free_steps + 1);
+        if (*digit == '0' && cuts) *digit = '1';
+        row = *digit == '0' ? row + 1 : 0;
+        if (row > longest) longest = row;
+    }
+    return cache->hits <= free_steps && (!cache->max_hits || cache->hits <= cache->max_hits) &&
+           (!cache->max_consecutive || longest <= cache->max_consecutive);
+}
+
+static dit_status read_hits(const reading *r, dit_cache *out)
+{
+    char at[256];
+    DIT_TRY(read_count(r, "hits", 1, DIT_CACHE_MAX_STEPS, &out->hits));
+    dit_json_pointer_join(at, sizeof at, r->pointer, "hits");
+    if (out->hits && out->replay[0])
+        return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "replay says already which steps are reused");
+    if (!out->hits || !r->steps || spread_hits(out, r->steps)) return DIT_OK;
+    return dit_error_hint(
+        dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE, "%d hits find no room in %d steps", out->hits, r->steps),
+        "warmup, force, mask, max_hits and max_consecutive leave fewer steps to reuse, or shorter rows of them");
+}
+
 static dit_status require(const reading *r, bool there, const char *key)
 {
     if (there) return DIT_OK;
@@ -483,7 +518,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
             dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "taylorseer with forecast %s", forecasts[out->forecast]),
             "its forecast is taylor; fora holds");
     if (dit_words_find(keys_of(out->policy), "interval") >= 0) DIT_TRY(require(&r, out->interval > 0, "interval"));
-    return DIT_OK;
+    return read_hits(&r, out);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -579,7 +614,8 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     if (cache->separate) dit_json_put_string(w, object, "cfg", "separate");
     if (cache->variant) dit_json_put_string(w, object, "variant", variants[cache->variant]);
     if (cache->warmup_interval) dit_json_put_int(w, object, "warmup_interval", cache->warmup_interval);
-    put_replay(w, cache, object);
+    if (cache->hits) dit_json_put_int(w, object, "hits", cache->hits);
+    if (!cache->hits) put_replay(w, cache, object);
     put_pruning(w, cache, object);
     if (cache->policy == DIT_CACHE_TEACACHE)
         put_numbers(w, object, "coefficients", cache->coefficients, DIT_CACHE_COEFFICIENTS);
@@ -598,7 +634,7 @@ static int count_digits(const char *digits, char digit)
 /* Lists and digits are too long for a label: a digest tells them apart. */
 static bool has_lists(const dit_cache *cache)
 {
-    return cache->mask[0] || cache->replay[0] || strchr(cache->force, '1') || cache->ratio_count ||
+    return cache->mask[0] || (cache->replay[0] && !cache->hits) || strchr(cache->force, '1') || cache->ratio_count ||
            cache->policy == DIT_CACHE_TEACACHE || cache->policy == DIT_CACHE_MODULES || strchr(cache->always, '1');
 }
 
@@ -675,7 +711,8 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size)
     MORE(cache->max_hits, " H%d", cache->max_hits);
     MORE(cache->policy != DIT_CACHE_MASK && cache->mask[0], cache->mask_is_static ? " static mask" : " mask");
     MORE(strchr(cache->force, '1'), " force");
-    MORE(cache->replay[0], " replay");
+    MORE(cache->hits, " %d hits", cache->hits);
+    MORE(cache->replay[0] && !cache->hits, " replay");
     MORE(has_lists(cache), " #%s", digest);
 #undef MORE
     if (cache->policy == DIT_CACHE_NONE)
@@ -800,13 +837,34 @@ static dit_status check_block_replay(const dit_cache *cache, const dit_facts *fa
     return DIT_OK;
 }
 
+/* Beside K and V of other steps, whole blocks are reused at steps that are known. The legality of lengths is checked. */
+static dit_status check_displaced(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
+{
+    char digits[DIT_CACHE_MAX_STEPS + 1];
+    bool known = dit_cache_is_known(cache), whole = !dit_cache_modules(cache) && !dit_cache_is_of_blocks(cache);
+    if (!dit_parallel_is_displaced(parallel)) return DIT_OK;
+    if (!known || !whole || dit_cache_is_of_outputs(cache) || cache->variant == DIT_CACHE_XDIT ||
+        cache->policy == DIT_CACHE_DELTA || cache->separate)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s beside stages or displaced patches", dit_cache_name(cache->policy)),
+            !known ? "its tests compare rows whose K and V have different ages; mask, interval and magcache know their "
+                     "steps before the run, as replay does"
+            : whole ? "what is reused there is what one run of blocks adds, as with mask, interval and magcache"
+                    : "it reuses attentions, whose K and V other ranks await in every step; mask, interval and "
+                      "magcache reuse whole blocks");
+    dit_cache_decide_all(cache, (int)facts->steps, '1', digits);
+    const char *first = strchr(digits, '0');
+    if (!first || first - digits >= parallel->warmup_steps) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s reuses step %d, which is synchronous",
+                                   dit_cache_name(cache->policy), (int)(first - digits)),
+                          "the first %d steps (warmup_steps) bring all K and V up to date: compute them, as "
+                          "\"warmup\": %d does",
+                          parallel->warmup_steps, parallel->warmup_steps);
+}
+
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
 {
     if (cache->policy == DIT_CACHE_NONE) return DIT_OK;
-    if (dit_parallel_is_displaced(parallel))
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s beside stages or displaced patches", dit_cache_name(cache->policy)),
-            "caches can be combined with ulysses, ring, tensor, cfg and data degrees");
     if (facts->steps > DIT_CACHE_MAX_STEPS)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside %lld steps", (long long)facts->steps),
                               "a cached run has at most %d steps", (int)DIT_CACHE_MAX_STEPS);
@@ -825,7 +883,7 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     if (cache->replay[0] == '0')
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "the cache's replay reuses in the first step"),
                               "nothing has been computed then: the first digit must be 1");
-    return DIT_OK;
+    return check_displaced(cache, parallel, facts);
 }
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
@@ -919,7 +977,7 @@ dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision)
 
 bool dit_cache_is_known(const dit_cache *cache)
 {
-    return cache->replay[0] || cache->mask_is_static || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
+    return cache->replay[0] || cache->hits || cache->mask_is_static || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
 }
 
 bool dit_cache_looks(const dit_cache *cache)
@@ -932,7 +990,8 @@ dit_status dit_cache_check_known(const dit_cache *cache)
     if (dit_cache_is_known(cache)) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a simulation cannot know what %s will decide",
                                    dit_cache_name(cache->policy)),
-                          "name its decisions (\"replay\": a digit for each step), or take a mask or an interval");
+                          "name its decisions (\"replay\": a digit for each step; \"hits\": how many steps it reuses, "
+                          "which are spread evenly), or take a mask or an interval");
 }
 
 /* The ratio of step `step`: the nearest of those that were measured with another number of steps, ties to even. */

@@ -71,6 +71,7 @@ typedef struct {
     int warmup;          /* so many first steps are computed; 0 is as 1: the first step always is             */
     int max_hits;        /* in all; 0: any number                                                             */
     int max_consecutive; /* one after the other; 0: any number                                                */
+    int hits;            /* steps that are reused, where no more is known: replay has them evenly spread; 0: no such number */
     int blocks, cut; /* of delta: how many blocks are reused, at the rear before step `cut`, at the front from it on  */
     int interval; /* of interval, delta, fora, taylorseer: steps from one computed step to the next                             */
     bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */
@@ -139,11 +140,12 @@ void dit_cache_place(dit_cache *cache, const float *timestep, int steps);
 bool dit_cache_awaits_timesteps(const dit_cache *cache);
 
 /* Checks settings against the model, the mesh and the number of steps. Errors: DIT_ERR_CONSTRAINT_CACHE where the mesh
- * uses K and V of the step before, where first and last leave no block between them, where the model lacks modules of the
+ * uses K and V of the step before and the policy tests, reuses modules, or leaves out a synchronous step; where first and
+ * last leave no block between them, where the model lacks modules of the
  * policy, where strings have another length than the run, or where a step would reuse what was never computed. */
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts);
 
-/* True if decisions are known before the run: those of a schedule, of a static mask, and replayed ones. */
+/* True if decisions are known before the run: those of a schedule, of a static mask, replayed and counted ones. */
 bool dit_cache_is_known(const dit_cache *cache);
 /* True if it looks at the stream in every step: to decide or, with the variant of xdit, because a hit takes away what the
  * first block added. */

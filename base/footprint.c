@@ -142,7 +142,7 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
 {
     dit_memory_predict(parallel, facts, bytes);
     if (cache->policy == DIT_CACHE_NONE) return;
-    dit_share s = dit_share_of(parallel, facts, 0); /* there are neither stages nor patches */
+    dit_share s = dit_share_of(parallel, facts, 0); /* every stage keeps what a rank of its rows does */
     if (dit_cache_modules(cache)) {
         add_modules(&s, facts, cache, bytes);
         return;

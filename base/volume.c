@@ -47,7 +47,9 @@
  *
  *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send; one that reuses
  *   modules of a kind, what those would send in all blocks: attention its exchanges, and every output its sum;
- *   a block that is reused by itself, what it would send.
+ *   a block that is reused by itself, what it would send. Where
+ *   steps are stale, only these may reuse: the blocks of a stage, or of a patch, then have Z less so many stale steps,
+ *   and what stages exchange stays.
  *
  *   In the end the latents are gathered over ulysses, then ring or patch, then data.
  *   The stream's text, too, travels with the first band only; with text_with_every_band (base/habits.h) all text goes
@@ -269,21 +271,32 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     predict_gather(&s, parallel, facts, out);
 }
 
-/* Takes away what `calls` of attention, and s->blocks, would have sent in `steps` steps. */
+/* Adds `sign` times what `calls` of attention, and s->blocks, send in s->passes. */
+static void add_blocks(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t calls,
+                       int64_t sign, dit_volume_table *out)
+{
+    dit_volume_table sent = {0};
+    predict_calls(s, parallel, calls, s->moving_rows, s->replicated_rows, &sent);
+    predict_calls(s, parallel, s->blocks.image_layers, s->image_rows, 0, &sent);
+    if (s->t > 1) predict_tensor(s, parallel, facts, &sent);
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        DIT_VOLUME_AT(out, at)->bytes += sign * DIT_VOLUME_AT(&sent, at)->bytes;
+        DIT_VOLUME_AT(out, at)->messages += sign * DIT_VOLUME_AT(&sent, at)->messages;
+    }
+}
+
+/* Takes away what `calls` of attention, and s->blocks, send in all steps, and adds what they send without `steps` of
+ * them: stale ones, where there are any. */
 static void leave_out_steps(dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t calls,
                             int64_t steps, dit_volume_table *out)
 {
-    dit_volume_table left = {0};
-    s->blocks.sums.memory = 0; /* those are made once an image, before the first step */
-    s->passes = (dit_passes){.whole = steps, .bands = 1, .text = steps};
-    predict_calls(s, parallel, calls, s->moving_rows, s->replicated_rows, &left);
-    predict_calls(s, parallel, s->blocks.image_layers, s->image_rows, 0, &left);
-    if (s->t > 1) predict_tensor(s, parallel, facts, &left);
-    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
-        dit_volume_place at = dit_volume_place_of(i);
-        DIT_VOLUME_AT(out, at)->bytes -= DIT_VOLUME_AT(&left, at)->bytes;
-        DIT_VOLUME_AT(out, at)->messages -= DIT_VOLUME_AT(&left, at)->messages;
-    }
+    int64_t texts = parallel->habits.text_with_every_band ? s->passes.bands : 1;
+    bool stale = s->passes.stale > 0;
+    add_blocks(s, parallel, facts, calls, -1, out);
+    *(stale ? &s->passes.stale : &s->passes.whole) -= steps;
+    s->passes.text -= stale ? steps * texts : steps;
+    add_blocks(s, parallel, facts, calls, 1, out);
 }
 
 /* Makes `blocks` those with nothing but their modules of one kind. */
@@ -296,6 +309,16 @@ static void only_module(dit_block_run *blocks, dit_module kind)
     blocks->sums.norms = parts->norms;
     if (kind != DIT_MODULE_CROSS) blocks->sums.cross = 0;
     if (kind != DIT_MODULE_ATTENTION) blocks->image_layers = 0;
+}
+
+/* Returns the sum of those blocks of [first, first + count) that the rank's stage has. */
+static dit_block_run own_blocks(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t first,
+                                int64_t count)
+{
+    dit_range own = dit_parallel_stage(parallel, facts, (int)s->stage);
+    int64_t end = first + count < own.first + own.count ? first + count : own.first + own.count;
+    if (first < own.first) first = own.first;
+    return dit_facts_blocks(facts, first, end > first ? end - first : 0);
 }
 
 /* Takes away what the middle blocks, modules, or single blocks would have sent in the steps that reused them. */
@@ -317,9 +340,11 @@ static void leave_out(const dit_share *whole, const dit_parallel *parallel, cons
     dit_share s = *whole;
     int64_t count = use->ends ? use->ends : facts->layers - use->first - use->last;
     int64_t late = use->ends ? use->late_hits : 0;
-    s.blocks = dit_facts_blocks(facts, use->ends ? facts->layers - count : use->first, count);
+    s.blocks = own_blocks(whole, parallel, facts, use->ends ? facts->layers - count : use->first, count);
     leave_out_steps(&s, parallel, facts, s.blocks.count, use->hits - late, out);
-    s.blocks = dit_facts_blocks(facts, 0, count);
+    if (!late) return;
+    s = *whole;
+    s.blocks = own_blocks(whole, parallel, facts, 0, count);
     leave_out_steps(&s, parallel, facts, s.blocks.count, late, out);
 }
 

@@ -51,6 +51,36 @@ static void schedules_are_known_before_the_run(void **state)
     expect_decisions("{\"policy\":\"interval\",\"interval\":1000}", 4, "1001");
 }
 
+/* A source prints how many steps were reused, and not which. */
+static void counted_hits_are_spread_evenly(void **state)
+{
+    char text[64];
+    cJSON *object = cJSON_CreateObject();
+    dit_json_writer w = {0};
+    dit_cache none;
+    (void)state;
+    expect_decisions("{\"policy\":\"fbcache\",\"hits\":3,\"warmup\":2}", 8, "11010101");
+    expect_decisions("{\"policy\":\"dbcache\",\"hits\":19}", 28, "1111111100000000001000000000");
+    expect_decisions("{\"policy\":\"fbcache\",\"hits\":4,\"force\":[3,4],\"max_consecutive\":2}", 9, "100111010");
+    expect_decisions("{\"policy\":\"dbcache\",\"first\":1,\"hits\":31,\"warmup\":4,\"max_consecutive\":2}", 50,
+                     "11110010010010010010010010010010010010010010010010"); /* what cache-dit's limits allow */
+    expect_decisions("{\"policy\":\"teacache\",\"hits\":4,\"coefficients\":[0,0,0,1,0]}", 6, "100001");
+    assert_int_equal(read_cache("{\"policy\":\"teacache\",\"hits\":5,\"coefficients\":[0,0,0,1,0]}", 6, &none),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":6,\"max_consecutive\":2}", 8, &none), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":3,\"max_hits\":2}", 8, &none), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":1,\"replay\":\"10\"}", 2, &none), DIT_ERR_JSON_VALUE);
+    assert_true(read_cache("{\"policy\":\"interval\",\"interval\":2,\"hits\":1}", 8, &none) != DIT_OK);
+    dit_cache cache = cache_of("{\"policy\":\"fbcache\",\"hits\":3,\"warmup\":2}", 8);
+    assert_true(dit_cache_is_known(&cache));
+    dit_cache_label(&cache, text, sizeof text);
+    assert_string_equal(text, "fbcache(0.08 W2 3 hits)");
+    dit_cache_to_json(&w, &cache, object);
+    assert_int_equal(cJSON_GetObjectItem(object, "hits")->valueint, 3);
+    assert_null(cJSON_GetObjectItem(object, "replay"));
+    cJSON_Delete(object);
+}
+
 static void modules_have_schedules_of_their_own(void **state)
 {
     (void)state;
@@ -524,6 +554,32 @@ static void rules_name_what_is_wrong(void **state)
     assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
 }
 
+/* Steps must be known, blocks be reused whole, and synchronous steps computed. */
+static void stages_and_patches_take_known_steps(void **state)
+{
+    dit_facts facts = pixart_facts(); /* 20 steps */
+    dit_parallel meshes[] = {with_stages(mesh(1, 1, 2, 1), 2), with_patches(mesh(1, 1, 1, 1), 2, DIT_PATCH_NAIVE)};
+    dit_cache fbcache = cache_of("{\"policy\":\"fbcache\"}", 0), fora = cache_of("{\"policy\":\"fora\",\"interval\":2}", 0);
+    dit_cache replayed = cache_of("{\"policy\":\"fbcache\",\"replay\":\"4,4,4/4,4\"}", 20);
+    dit_cache early = cache_of("{\"policy\":\"interval\",\"interval\":3}", 0), late = early;
+    (void)state;
+    late.warmup = 4;
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+        meshes[i].warmup_steps = 4;
+        assert_int_equal(dit_cache_check(&fbcache, &meshes[i], &facts), DIT_ERR_CONSTRAINT_CACHE);
+        assert_non_null(strstr(dit_error_last()->message, "fbcache beside stages or displaced patches"));
+        assert_non_null(strstr(dit_error_last()->hint, "different ages"));
+        assert_int_equal(dit_cache_check(&fora, &meshes[i], &facts), DIT_ERR_CONSTRAINT_CACHE);
+        assert_non_null(strstr(dit_error_last()->hint, "await in every step"));
+        assert_int_equal(dit_cache_check(&early, &meshes[i], &facts), DIT_ERR_CONSTRAINT_CACHE);
+        assert_non_null(strstr(dit_error_last()->message, "interval reuses step 1, which is synchronous"));
+        assert_int_equal(dit_cache_check(&late, &meshes[i], &facts), DIT_OK);
+        assert_int_equal(dit_cache_check(&replayed, &meshes[i], &facts), DIT_OK);
+        meshes[i].warmup_steps = 0;
+        assert_int_equal(dit_cache_check(&early, &meshes[i], &facts), DIT_OK);
+    }
+}
+
 static void pab_names_what_a_model_lacks(void **state)
 {
     dit_parallel alone = mesh(1, 1, 1, 1);
@@ -566,6 +622,54 @@ static void modules_leave_out_what_they_send(void **state)
     assert_true(STEP(plain, TENSOR, ALL_REDUCE) > 0);
     assert_int_equal(STEP(some, TENSOR, ALL_REDUCE) * 60, STEP(plain, TENSOR, ALL_REDUCE) * 48);
 #undef STEP
+}
+
+/* Of 20 steps 4 are synchronous; 8 of the stale ones are hits, which leave out blocks 8 to 27. The last computed step
+ * sends no K and V. */
+static void a_stale_hit_sends_no_keys(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel patches = with_patches(mesh(1, 1, 1, 1), 4, DIT_PATCH_DISTRIFUSION);
+    dit_cache_use use = {.first = 8, .hits = 8};
+    dit_volume_table plain, cached;
+    (void)state;
+    patches.warmup_steps = 4;
+    const dit_volume *gathers = &cached.at[DIT_AXIS_PATCH][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+    dit_volume_predict_cached(&patches, &facts, &use, 1, &cached);
+    assert_int_equal(gathers->messages, 3 * (8 * (4 + 15) + 20 * (4 + 7)));
+    use.hits = 16; /* all of them: nobody reads what the last synchronous step had */
+    dit_volume_predict_cached(&patches, &facts, &use, 1, &cached);
+    assert_int_equal(gathers->messages, 3 * (8 * (4 + 15) + 20 * 4));
+    patches.patch_method = DIT_PATCH_PCPP;
+    use.hits = 8;
+    dit_volume_predict_cached(&patches, &facts, &use, 1, &cached);
+    assert_int_equal(gathers->messages, 3 * 28 * 4);
+    assert_int_equal(cached.at[DIT_AXIS_PATCH][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP].messages,
+                     2 * (8 * 15 + 20 * 7));
+    dit_volume_predict(&patches, &facts, 1, &plain);
+    assert_int_equal(plain.at[DIT_AXIS_PATCH][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP].messages, 2 * 28 * 15);
+}
+
+/* Stages exchange the stream in every step; within a stage, its own 14 blocks leave out what they send. */
+static void a_reused_stage_sends_its_stream(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = with_stages(mesh(2, 1, 1, 1), 2);
+    dit_cache_use use = {.first = 8, .hits = 8};
+    dit_volume_table plain, cached;
+    (void)state;
+    parallel.warmup_steps = 4, parallel.num_pipeline_patch = 4;
+    for (int rank = 0; rank < 4; rank++) {
+        int64_t reused = rank < 2 ? 6 : 14;
+        dit_volume_predict(&parallel, &facts, rank, &plain);
+        dit_volume_predict_cached(&parallel, &facts, &use, rank, &cached);
+        assert_memory_equal(plain.at[DIT_AXIS_PIPEFUSION], cached.at[DIT_AXIS_PIPEFUSION], sizeof plain.at[0]);
+        const dit_volume *all = &plain.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+        const dit_volume *left = &cached.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+        assert_int_equal(left->bytes * 20 * 14, all->bytes * (20 * 14 - 8 * reused));
+        assert_int_equal(left->messages * (4 + 16 * 4) * 14,
+                         all->messages * ((4 + 16 * 4) * 14 - 8 * 4 * reused));
+    }
 }
 
 /* Hits leave out what 19 of 28 blocks send; N ranks send each other 16 (N - 1) bytes a test. */
@@ -612,6 +716,10 @@ int main(void)
         cmocka_unit_test(mistakes_are_refused_in_words),
         cmocka_unit_test(rules_name_what_is_wrong),
         cmocka_unit_test(a_hit_sends_what_its_blocks_send),
+        cmocka_unit_test(stages_and_patches_take_known_steps),
+        cmocka_unit_test(counted_hits_are_spread_evenly),
+        cmocka_unit_test(a_stale_hit_sends_no_keys),
+        cmocka_unit_test(a_reused_stage_sends_its_stream),
         cmocka_unit_test(modules_have_schedules_of_their_own),
         cmocka_unit_test(pab_goes_by_timesteps),
         cmocka_unit_test(pab_names_what_a_model_lacks),

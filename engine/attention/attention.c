@@ -224,6 +224,17 @@ void dit_attention_begin(dit_attention *attention, const dit_window *window)
     attention->call = 0;
 }
 
+void dit_attention_leave_out(dit_attention *attention, int before, int after)
+{
+    attention->window.left_out = before;
+    attention->window.out_next = after;
+}
+
+void dit_attention_skip(dit_attention *attention, int64_t calls)
+{
+    attention->call += calls;
+}
+
 /* The shape of a call about the window's rows. */
 static dit_attention_shape shape_of_call(const dit_attention *attention)
 {

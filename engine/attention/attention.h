@@ -44,6 +44,11 @@ dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bi
 
 /* Begins a forward: the calls that follow are its calls, in order, about the rows of `window`. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
+/* Says how many steps just before this one, and just after it, do without the calls that follow: K and V of other rows
+ * are so much older. */
+void dit_attention_leave_out(dit_attention *attention, int before, int after);
+/* Goes past `calls` calls of the forward, which this step does without. */
+void dit_attention_skip(dit_attention *attention, int64_t calls);
 
 /* One call: attention of io's q, to io->out. Collective over the sequence ranks. Communication: the closed form of the
  * policy (base/volume.c). Errors: DIT_ERR_INTERNAL when a band of a pipeline comes out of turn; what messages give. */

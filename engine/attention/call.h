@@ -20,6 +20,7 @@ typedef struct {
     int band;             /* the band of the pipeline; DIT_WINDOW_ALL: all rows                 */
     int step;             /* the diffusion step; DIT_STEP_FILL: a forward that fills the stores */
     int left_out;         /* steps just before `step` that are not done, and count as done      */
+    int out_next;         /* steps just after it that will not be done                          */
 } dit_window;
 
 /* The sizes of a call; a policy makes its buffers once, for the largest one. */

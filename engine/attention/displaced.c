@@ -7,7 +7,8 @@
  *   pcpp          does so with the previous and the next rank alone, and with those of their rows that lie next to its
  *                 own
  *   naive-patch   attends to its own rows and sends nothing
- * The last step sends nothing, because nobody would read it. Replicated joint text belongs to every rank and does not
+ * The last step sends nothing, because nobody would read it. A step that a cache reuses makes no call: for others, the
+ * step before and the last one are those that make this call (dit_attention_leave_out). Replicated joint text belongs to every rank and does not
  * travel. Split text travels with the rows of its rank (distrifusion only: the others never see all keys).
  *
  * Sends per call, with n travelling rows, N ranks, s shared rows and Hk heads of K and V: N-1 messages of 2 B n Hk D
@@ -33,7 +34,7 @@ typedef struct {
     int64_t slot_floats;
     dit_comm_exchange *transfers; /* [calls][transfers_per_call] */
     int transfers_per_call;
-    dit_comm_exchange *newest; /* the transfers of the call that began some last                          */
+    dit_comm_exchange *newest; /* the transfers of the call that began some last; NULL: they are done     */
     int64_t under_way;         /* calls that have transfers under way                                     */
 } displaced;
 
@@ -94,15 +95,15 @@ static bool has_stale_steps(const dit_runtime *rt)
     return dit_parallel_stale_steps(&rt->parallel, &rt->facts) > 0;
 }
 
-/* Whether the step before began transfers: a stale step did. */
+/* Whether this call of the step before began transfers: a stale step did. */
 static bool has_arrivals(const dit_attention *attention)
 {
-    return attention->window.step > attention->rt->parallel.warmup_steps;
+    return attention->window.step - attention->window.left_out > attention->rt->parallel.warmup_steps;
 }
 
 static bool is_last_step(const dit_attention *attention)
 {
-    return attention->window.step == attention->rt->facts.steps - 1;
+    return attention->window.step + attention->window.out_next == attention->rt->facts.steps - 1;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -211,7 +212,7 @@ static attention_keys packed_keys(const dit_attention_shape *shape, const float 
  * are polled, which complete last. */
 static void poll_newest(const dit_attention *attention)
 {
-    if (!kept(attention)->under_way) return;
+    if (!kept(attention)->under_way || !kept(attention)->newest) return;
     for (int i = 0; i < kept(attention)->transfers_per_call; i++)
         dit_comm_exchange_poll(patch_comm(attention), kept(attention)->newest + i);
 }
@@ -290,6 +291,7 @@ static dit_status finish_transfers(dit_attention *attention)
     for (int i = 0; i < kept(attention)->transfers_per_call; i++)
         DIT_TRY(dit_comm_exchange_wait(patch_comm(attention), transfers_of(attention) + i));
     kept(attention)->under_way--;
+    if (kept(attention)->newest == transfers_of(attention)) kept(attention)->newest = NULL; /* a cache left out later ones */
     return DIT_OK;
 }
 

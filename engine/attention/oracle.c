@@ -63,9 +63,10 @@ dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows)
     return (dit_range){ranks * own.first, ranks * own.count};
 }
 
-void dit_oracle_end_step(dit_oracle *oracle)
+void dit_oracle_end_step(dit_oracle *oracle, bool computed)
 {
-    oracle->newest = 1 - oracle->newest;
+    oracle->newest[DIT_ORACLE_EVERY_STEP] ^= 1;
+    if (computed) oracle->newest[DIT_ORACLE_COMPUTED_STEPS] ^= 1;
 }
 
 static bool has_own_text(const dit_oracle *oracle)
@@ -118,7 +119,7 @@ static void copy_rows(const call_view *call, const float *src, int64_t ld, int64
 static float *slot_of(const call_view *call, float *const stores[2], source which)
 {
     const oracle_keys *o = call->attention->state;
-    int step = which == THIS_STEP ? o->now->newest : 1 - o->now->newest;
+    int newest = o->now->newest[o->now->kind], step = which == THIS_STEP ? newest : 1 - newest;
     return stores[step] + call->attention->call * call->shape->B * call->shape->tokens * o->width;
 }
 
@@ -136,7 +137,7 @@ static void place_rows(const call_view *call, dit_range rows, source from, bool 
         copy_rows(call, slot_of(call, o->k, from), o->width, dense, rows, o->keys, o->placed);
         copy_rows(call, slot_of(call, o->v, from), o->width, dense, rows, o->values, o->placed);
     }
-    if (from == FRESH && remembered) {
+    if (from == FRESH && remembered && !o->now->forgets) {
         copy_rows(call, io->k, ld, batch, rows, slot_of(call, o->k, THIS_STEP), rows.first);
         copy_rows(call, io->v, ld, batch, rows, slot_of(call, o->v, THIS_STEP), rows.first);
     }

@@ -141,13 +141,56 @@ void dit_cache_reset(dit_cache_run *run)
 
 /* ---- sums of the stream's rows ----------------------------------------------------------------------------------- */
 
-/* y = sum of a[i] x[i] where operands with a true `of_stream` lie in the stream, and the others are dense. One call where
- * the rows lie together, else one for each batch entry. */
+/* Rows of a batch entry that lie together in the stream, and in what is dense. */
+typedef struct {
+    int64_t in_stream, dense, count;
+} piece;
+
+/* Returns piece `index` of a band's rows: the text, which has no row where the band comes without it or none is kept,
+ * and then what it has of each segment. */
+static piece piece_of_band(const dit_cache_run *run, const dit_cache_rows *rows, int64_t index)
+{
+    const dit_window *window = &run->model->window;
+    const dit_partition *part = &run->model->params.partition;
+    int64_t text = rows->rows - part->image_count, before = rows->stream_rows - part->image_count;
+    if (!window->text) before = 0;
+    if (index == 0) return (piece){.count = window->text ? text : 0};
+    return (piece){.in_stream = before + (index - 1) * window->count,
+                   .dense = text + (index - 1) * part->segment_count + window->first,
+                   .count = window->count};
+}
+
+/* As combine, about the rows of a band. */
+static void combine_band(dit_cache_run *run, const dit_cache_rows *rows, const dit_combine_args *args,
+                         const bool *of_stream, bool to_stream)
+{
+    const dit_partition *view = &run->model->view;
+    int64_t text = run->rt->facts.joint ? view->text_count : 0;
+    int64_t entry = rows->rows * rows->width, stride = (text + view->image_count) * rows->width;
+    for (int64_t i = 0; i < rows->batch * (1 + view->segments); i++) {
+        const piece p = piece_of_band(run, rows, i % (1 + view->segments));
+        int64_t b = i / (1 + view->segments);
+        int64_t in_stream = b * stride + p.in_stream * rows->width, dense = b * entry + p.dense * rows->width;
+        dit_combine_args now = *args;
+        if (p.count == 0) continue;
+        now.elements = p.count * rows->width;
+        for (int j = 0; j < args->count; j++) now.x[j] += of_stream[j] ? in_stream : dense;
+        now.y += to_stream ? in_stream : dense;
+        ops_combine(run->rt, &now);
+    }
+}
+
+/* y = sum of a[i] x[i] over the window's rows, where operands with a true `of_stream` lie in the stream, and the others are
+ * dense. One call where the rows lie together, else one for each batch entry; more of a band. */
 static void combine(dit_cache_run *run, const dit_cache_rows *rows, dit_combine_args args, const bool *of_stream,
                     bool to_stream)
 {
     int64_t entry = rows->rows * rows->width, stride = rows->stream_rows * rows->width;
-    bool together = rows->rows == rows->stream_rows;
+    bool together = rows->rows == rows->stream_rows || !(to_stream || memchr(of_stream, true, (size_t)args.count));
+    if (run->model->window.band != DIT_WINDOW_ALL) {
+        combine_band(run, rows, &args, of_stream, to_stream);
+        return;
+    }
     args.elements = together ? rows->batch * entry : entry;
     for (int64_t b = 0; b < (together ? 1 : rows->batch); b++) {
         dit_combine_args now = args;
@@ -187,29 +230,37 @@ float *dit_cache_change(dit_cache_run *run)
     return run->settings.order ? run->now : run->added[0];
 }
 
-/* d[i + 1] = (new d[i] - old d[i]) / steps between. Buffers change places, so addresses differ from step to step. */
+/* True if the window has the last rows of its step. */
+static bool ends_step(const dit_cache_run *run)
+{
+    int band = run->model->window.band;
+    return band == DIT_WINDOW_ALL || band + 1 >= run->model->params.partition.bands;
+}
+
+/* d[i + 1] = (new d[i] - old d[i]) / steps between. Buffers change places, so addresses differ from step to step; with bands
+ * they do so after the last one. */
 void dit_cache_renew(dit_cache_run *run)
 {
-    if (!run->settings.order) return;
+    static const bool of_stream[] = {false, false};
     int most = run->differences < run->settings.order ? run->differences + 1 : run->settings.order;
-    bool first = run->state.step == 0;
-    float per_step = 1.0f / (float)dit_cache_age(run);
-    for (int i = 0; i <= run->settings.order; i++) {
-        float *newest = run->now;
-        if (first || i == most) {
-            run->now = run->added[i];
-            run->added[i] = newest;
-            break;
-        }
-        ops_combine(run->rt, &(dit_combine_args){.elements = elements_of(&run->kept),
-                                                 .count = 2,
-                                                 .x = {newest, run->added[i]},
-                                                 .a = {per_step, -per_step},
-                                                 .y = run->added[i]});
-        run->now = run->added[i];
-        run->added[i] = newest;
+    if (!run->settings.order) return;
+    if (run->state.step == 0) most = 0;
+    float *now = run->now, *added[1 + DIT_CACHE_MAX_ORDER], per_step = 1.0f / (float)dit_cache_age(run);
+    memcpy(added, run->added, sizeof added);
+    for (int i = 0; i <= most; i++) {
+        float *newest = now;
+        if (i < most)
+            combine(run, &run->kept,
+                    (dit_combine_args){
+                        .count = 2, .x = {newest, added[i]}, .a = {per_step, -per_step}, .y = added[i]},
+                    of_stream, false);
+        now = added[i];
+        added[i] = newest;
     }
-    run->differences = first ? 0 : most;
+    if (!ends_step(run)) return;
+    memcpy(run->added, added, sizeof added);
+    run->now = now;
+    run->differences = most;
 }
 
 float dit_cache_weight(const dit_cache *cache, int i, int k)
@@ -249,8 +300,7 @@ static dit_status run_first(void *context)
     DIT_TRY(dit_model_begin(run->model, call->args->timestep));
     DIT_TRY(dit_model_embed(run->model, call->args->latents));
     if (run->indicator) DIT_TIMED(run->rt, DIT_TIME_CACHE, DIT_TRY(run->indicator->embedded(run)));
-    int64_t first = middle_of(run).first;
-    if (first) DIT_TRY(dit_model_some_blocks(run->model, 0, first));
+    DIT_TRY(dit_model_some_blocks(run->model, 0, middle_of(run).first));
     if (run->indicator && run->indicator->first_done)
         DIT_TIMED(run->rt, DIT_TIME_CACHE, run->indicator->first_done(run));
     return DIT_OK;
@@ -260,8 +310,8 @@ static dit_status run_last(const dit_cache_call *call)
 {
     dit_model *model = call->run->model;
     const dit_range middle = middle_of(call->run);
-    int64_t end = middle.first + middle.count, last = call->run->rt->facts.layers - end;
-    if (last) DIT_TRY(dit_model_some_blocks(model, end, last));
+    int64_t end = middle.first + middle.count;
+    DIT_TRY(dit_model_some_blocks(model, end, call->run->rt->facts.layers - end));
     return dit_model_head(model, call->args->output);
 }
 
@@ -271,6 +321,42 @@ static void keep_reference(dit_cache_run *run)
     ops_combine(run->rt,
                 &(dit_combine_args){
                     .elements = elements_of(&run->image), .count = 1, .x = {run->now}, .a = {1}, .y = run->reference});
+}
+
+/* Counts the steps just after this one, which computes, that are known to reuse. */
+static int hits_ahead(const dit_cache_run *run)
+{
+    dit_cache_state state = run->state;
+    int hits = 0, steps = run->log.steps;
+    dit_cache_note(&run->settings, &state, steps, 'm');
+    while (state.step < steps && dit_cache_plan(&run->settings, &state, steps) == DIT_CACHE_HIT) {
+        dit_cache_note(&run->settings, &state, steps, DIT_CACHE_HIT);
+        hits++;
+    }
+    return hits;
+}
+
+/* Runs the middle blocks, whose K and V of other rows are as old as the step that computed last, and keeps what they add. */
+static dit_status compute_middle(dit_cache_run *run, void (*between)(void *context), void *context)
+{
+    dit_range middle = middle_of(run);
+    dit_model *model = run->model;
+    DIT_TIMED(run->rt, DIT_TIME_CACHE, dit_cache_take(run, &run->kept, -1, 0, dit_cache_change(run)));
+    dit_model_leave_out(model, run->state.consecutive, hits_ahead(run));
+    DIT_TRY(dit_model_poll_blocks(model, middle.first, middle.count, between, context));
+    dit_model_leave_out(model, model->window.left_out, model->window.out_next);
+    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
+        dit_cache_take(run, &run->kept, 1, 1, dit_cache_change(run));
+        dit_cache_renew(run);
+    });
+    return DIT_OK;
+}
+
+static void reuse_middle(dit_cache_run *run)
+{
+    dit_range middle = middle_of(run);
+    add_kept(run);
+    dit_model_skip_blocks(run->model, middle.first, middle.count);
 }
 
 /* Says whether later steps are compared with the value of this one, which computes or not. */
@@ -283,17 +369,8 @@ static bool refers(const dit_cache_run *run, bool computes)
 static dit_status compute(void *context)
 {
     const dit_cache_call *call = context;
-    dit_cache_run *run = call->run;
-    const dit_range middle = middle_of(run);
-    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        if (run->indicator && refers(run, true)) keep_reference(run);
-        dit_cache_take(run, &run->kept, -1, 0, dit_cache_change(run));
-    });
-    DIT_TRY(dit_model_some_blocks(run->model, middle.first, middle.count));
-    DIT_TIMED(run->rt, DIT_TIME_CACHE, {
-        dit_cache_take(run, &run->kept, 1, 1, dit_cache_change(run));
-        dit_cache_renew(run);
-    });
+    if (call->run->indicator && refers(call->run, true)) DIT_TIMED(call->run->rt, DIT_TIME_CACHE, keep_reference(call->run));
+    DIT_TRY(compute_middle(call->run, NULL, NULL));
     return run_last(call);
 }
 
@@ -303,7 +380,7 @@ static dit_status reuse(void *context)
     dit_cache_run *run = call->run;
     DIT_TIMED(run->rt, DIT_TIME_CACHE, {
         if (run->indicator && refers(run, false)) keep_reference(run);
-        add_kept(run);
+        reuse_middle(run);
     });
     return run_last(call);
 }
@@ -455,6 +532,25 @@ dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
     return DIT_OK;
 }
 
+dit_status dit_cache_blocks(dit_cache_run *run, void (*between)(void *context), void *context)
+{
+    int64_t layers = run->rt->facts.layers, last = run->settings.last;
+    char decision = dit_cache_plan(&run->settings, &run->state, run->log.steps);
+    if (run->model->window.step != run->state.step || decision == DIT_CACHE_TEST)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a cache is at step %d ('%c') and gets step %d", run->state.step, decision,
+                        run->model->window.step);
+    DIT_TRY(dit_model_poll_blocks(run->model, 0, run->settings.first, between, context));
+    if (decision == DIT_CACHE_HIT)
+        DIT_TIMED(run->rt, DIT_TIME_CACHE, reuse_middle(run));
+    else
+        DIT_TRY(compute_middle(run, between, context));
+    DIT_TRY(dit_model_poll_blocks(run->model, layers - last, last, between, context));
+    if (!ends_step(run)) return DIT_OK;
+    note_decision(run, decision, DIT_CACHE_UNTESTED);
+    dit_cache_note(&run->settings, &run->state, run->log.steps, decision);
+    return DIT_OK;
+}
+
 void dit_cache_foresee(dit_cache_run *run)
 {
     dit_cache_reset(run);
@@ -526,6 +622,21 @@ int64_t dit_cache_state_bytes(const dit_cache_run *run)
     int64_t kept = 1 + run->settings.order + (run->now != NULL);
     int64_t elements = kept * elements_of(&run->kept) + (run->reference ? elements_of(&run->image) : 0);
     return elements * dit_dtype_bytes(run->rt->ledger.dtype);
+}
+
+int dit_cache_kv_age(const dit_cache_run *run)
+{
+    const dit_parallel *parallel = &run->rt->parallel;
+    const dit_cache_log *log = &run->log;
+    int oldest = 0, computed = DIT_STEP_FILL;
+    bool alone = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
+    if (!dit_parallel_is_displaced(parallel) || alone) return 0;
+    for (int step = 0; step < log->steps; step++) {
+        if (log->reasons[step] == DIT_CACHE_HIT) continue;
+        if (step >= parallel->warmup_steps && step - computed > oldest) oldest = step - computed;
+        computed = step;
+    }
+    return oldest;
 }
 
 int64_t dit_cache_deciders(const dit_cache_run *run)

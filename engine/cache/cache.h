@@ -5,6 +5,9 @@
  *
  * Policies of modules run all blocks, whose modules are computed or taken from what is kept (modules.c).
  *
+ * Beside displaced patches and in a pipeline only steps that are known are reused: such a step sends no K and V, and those
+ * that a later one finds are as old as the step that computed them. A stage keeps what its own blocks add, band by band.
+ *
  * base/cache.h has the settings and says which steps are known before the run. Where a test decides, an indicator
  * (cache_impl.h) gives two sums over this rank's rows; ranks that share an image exchange them and add them in the order
  * of ranks, so that all decide alike. Guidance branches are decided for together.
@@ -56,6 +59,10 @@ void dit_cache_reset(dit_cache_run *run);
  * model; DIT_ERR_NONFINITE for an indicator that is no number. */
 dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args);
 
+/* Runs the blocks of a stage over the rows of the model's window, computed or reused; `between` as in dit_model_blocks.
+ * Bands of a step come in order. What decides is known before the run. Errors: those of the model. */
+dit_status dit_cache_blocks(dit_cache_run *run, void (*between)(void *context), void *context);
+
 /* Fills the log with the decisions that settings alone tell, as if a request had run: what is known before the run, for
  * those who compute nothing. The settings have passed dit_cache_check_known. */
 void dit_cache_foresee(dit_cache_run *run);
@@ -67,6 +74,9 @@ dit_cache_use dit_cache_own_use(const dit_cache_run *run);
 const dit_cache *dit_cache_settings(const dit_cache_run *run);
 /* Returns the kinds of modules that the policy reuses and the model has; 0: the policy reuses middle blocks. */
 dit_module_set dit_cache_own_modules(const dit_cache_run *run);
+/* Returns the most steps between a computed step and the one whose K and V of other rows it takes, in the newest request; 0
+ * where a mesh takes none of an earlier step. */
+int dit_cache_kv_age(const dit_cache_run *run);
 /* Returns the blocks of the model. */
 int64_t dit_cache_layers(const dit_cache_run *run);
 /* Bytes that one rank keeps for the cache, and the ranks that decide together. */

@@ -304,11 +304,12 @@ static dit_status read_cache(const dit_json *doc, dit_case *out)
     return cache ? dit_cache_read(doc, cache, "/cache", out->steps, &out->cache) : DIT_OK;
 }
 
-/* Reads {"cache": {...}, "data_degree": 1} of `emulates`: the cache that one rank emulates. */
+/* Reads {"cache": {...}, "mesh"?: {...}, "data_degree": 1} of `emulates`: the cache that one rank emulates, alone or on a
+ * mesh with stale steps. */
 static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates, dit_case *out)
 {
-    static const char *const keys[] = {"cache", "data_degree", NULL};
-    const cJSON *cache;
+    static const char *const keys[] = {"cache", "mesh", "data_degree", NULL};
+    const cJSON *cache, *mesh = NULL;
     int64_t groups = 1;
     DIT_TRY(dit_json_only_keys(doc, emulates, "/emulates", keys));
     DIT_TRY(dit_json_require_object(doc, emulates, "/emulates", "cache", &cache));
@@ -319,6 +320,9 @@ static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates
         return dit_json_fail(doc, "/emulates/data_degree", DIT_ERR_JSON_VALUE, "%lld ranks cannot share %lld images",
                              (long long)groups, (long long)out->num_images);
     out->emulated_groups = (int)groups;
+    DIT_TRY(dit_json_optional_object(doc, emulates, "/emulates", "mesh", &mesh));
+    out->emulates = mesh != NULL;
+    if (mesh) DIT_TRY(dit_parallel_from_json(doc, mesh, "/emulates/mesh", &out->emulated));
     return dit_cache_read(doc, cache, "/emulates/cache", out->steps, &out->emulated_cache);
 }
 
@@ -331,14 +335,14 @@ static dit_status read_emulated(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "emulates", &emulates));
     if (!emulates) return DIT_OK;
     bool of_cache = dit_json_member(emulates, "cache") != NULL;
-    out->emulates = !of_cache;
+    out->emulates = true;
     DIT_TRY(of_cache ? read_emulated_cache(doc, emulates, out)
                      : dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
     if (ranks > 1)
         return dit_error_hint(
             dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "emulation needs one rank, but parallel has %d", ranks),
             "leave parallel out");
-    if (of_cache) return DIT_OK;
+    if (!out->emulates) return DIT_OK;
     if (emulated->degree[DIT_AXIS_PIPEFUSION] <= 1 && emulated->degree[DIT_AXIS_PATCH] <= 1)
         return dit_error_hint(dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE,
                                             "neither pipefusion_degree nor patch_degree is above 1"),
@@ -361,7 +365,7 @@ dit_status dit_case_settle_emulated(dit_case *kase)
 dit_status dit_case_check_caches(const dit_case *kase)
 {
     DIT_TRY(dit_cache_check(&kase->cache, kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts));
-    dit_parallel mesh = kase->parallel; /* an oracle decides apart on one rank, too */
+    dit_parallel mesh = kase->emulates ? kase->emulated : kase->parallel; /* an oracle decides apart on one rank, too */
     if (kase->emulated_cache.separate) mesh.degree[DIT_AXIS_CFG] = (int)kase->facts.guidance_branches;
     dit_status st = dit_cache_check(&kase->emulated_cache, &mesh, &kase->facts);
     return st == DIT_OK ? st : dit_error_note(st, "in the cache that the case emulates");

@@ -247,8 +247,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
                                .emulated_groups = kase->emulated_groups * apart,
                                .cache = cache,
-                               .executor = of_cache ? dit_executor_of_cache(&kase->emulated_cache)
-                                                    : dit_executor_for(&p->rt, emulates)};
+                               .executor = of_cache && !emulates ? dit_executor_of_cache(&kase->emulated_cache)
+                                                                 : dit_executor_for(&p->rt, emulates)};
     DIT_TRY(dit_sampler_init(&p->sampler, &(dit_scheduler_params){.doc = doc,
                                                                   .config = kase->scheduler,
                                                                   .pointer = "/scheduler",

@@ -205,7 +205,38 @@ dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), vo
 
 dit_status dit_model_some_blocks(dit_model *model, int64_t first, int64_t count)
 {
-    return run_blocks(model, (dit_range){first, count}, NULL, NULL);
+    return dit_model_poll_blocks(model, first, count, NULL, NULL);
+}
+
+dit_status dit_model_poll_blocks(dit_model *model, int64_t first, int64_t count, void (*between)(void *context),
+                                 void *context)
+{
+    dit_range own = dit_model_own_blocks(model, first, count);
+    return own.count ? run_blocks(model, own, between, context) : DIT_OK;
+}
+
+dit_range dit_model_own_blocks(const dit_model *model, int64_t first, int64_t count)
+{
+    const dit_range *own = &model->params.stage.blocks;
+    int64_t begin = first > own->first ? first : own->first;
+    int64_t end = first + count < own->first + own->count ? first + count : own->first + own->count;
+    return (dit_range){begin, end > begin ? end - begin : 0};
+}
+
+void dit_model_leave_out(dit_model *model, int before, int after)
+{
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (model->attention[i]) dit_attention_leave_out(model->attention[i], before, after);
+}
+
+/* Policy 0 is called once a block, policy 1 by blocks that attend a second time. */
+void dit_model_skip_blocks(dit_model *model, int64_t first, int64_t count)
+{
+    dit_range own = dit_model_own_blocks(model, first, count);
+    const dit_block_run blocks = dit_facts_blocks(&model->params.rt->facts, own.first, own.count);
+    const int64_t calls[DIT_MODEL_POLICIES] = {blocks.count, blocks.image_layers};
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (model->attention[i]) dit_attention_skip(model->attention[i], calls[i]);
 }
 
 dit_status dit_model_head(dit_model *model, float *output)

@@ -166,8 +166,16 @@ dit_status dit_model_embed(dit_model *model, const float *latents);
 dit_status dit_model_attention_input(dit_model *model, float *out);
 /* Runs all blocks of the stage in order; `between` (or NULL) is called after each, to move messages. */
 dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context);
-/* Runs those of the stage's blocks that lie in [first, first + count) of the whole model. */
+/* Runs those of the stage's blocks that lie in [first, first + count) of the whole model; `between` as above. */
 dit_status dit_model_some_blocks(dit_model *model, int64_t first, int64_t count);
+dit_status dit_model_poll_blocks(dit_model *model, int64_t first, int64_t count, void (*between)(void *context),
+                                 void *context);
+/* Returns those of [first, first + count) that the stage has. */
+dit_range dit_model_own_blocks(const dit_model *model, int64_t first, int64_t count);
+/* Says how many steps just before this one, and just after it, do without the blocks that follow. */
+void dit_model_leave_out(dit_model *model, int before, int after);
+/* Goes past the stage's blocks in [first, first + count), which this step does without. */
+void dit_model_skip_blocks(dit_model *model, int64_t first, int64_t count);
 dit_status dit_model_head(dit_model *model, float *output);
 
 /* For model files: passes an intermediate to the tap, if there is one. The name is printf-formatted. */

@@ -108,6 +108,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t 
     if (dit_cache_is_of_blocks(cache)) dit_json_put_status(w, put_blocks(w, log, dit_cache_layers(run), out));
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);
+    if (dit_cache_kv_age(run)) dit_json_put_int(w, out, "largest_kv_age", dit_cache_kv_age(run));
     dit_json_put_int(w, out, "state_bytes", state_bytes);
     dit_json_put_int(w, out, "agreement_bytes",
                      dit_cache_sums(cache) * (int64_t)sizeof(double) * (dit_cache_deciders(run) - 1) * log->tests);

@@ -357,7 +357,8 @@ static void add_emulated(dit_json_writer *w, cJSON *record, const dit_case *kase
     cJSON *emulates = kase->emulates || of_cache ? dit_json_put_object(w, record, "emulates") : NULL;
     cJSON *cache = emulates && of_cache ? dit_json_put_object(w, emulates, "cache") : NULL;
     if (cache) dit_cache_to_json(w, &kase->emulated_cache, cache);
-    if (emulates && !of_cache) dit_json_put_status(w, dit_parallel_to_json(&kase->emulated, emulates));
+    cJSON *mesh = of_cache && kase->emulates ? dit_json_put_object(w, emulates, "mesh") : emulates;
+    if (kase->emulates) dit_json_put_status(w, dit_parallel_to_json(&kase->emulated, mesh));
 }
 
 /* Adds whether the method gives the latents of one rank, and how many of its steps are stale. */

@@ -1,67 +1,90 @@
 /* Cache oracle: computes on one rank what a cached run must give. It runs all blocks in every step, whole, keeps streams
  * in memory of its own, decides by the policies' formulas written down once more, over sums in double, and on a hit puts
  * the reused stream in place. It calls the model's pieces, and shares neither the parts of a forward nor the state nor
- * the rules of engine/cache/ and base/cache.c with what it checks. Data ranks decide for their own images alone: each has a group here. */
+ * the rules of engine/cache/ and base/cache.c with what it checks. Data ranks decide for their own images alone: each has a
+ * group here. Beside an emulated pipeline or patches a group is a band or a patch: its forwards keep and reuse whole streams
+ * of its own, of which the rows of others are dropped. */
+#include "engine/sampling/cache_oracle.h"
+
 #include "engine/sampling/executor.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What ranks of one data coordinate decide together: a share of the images. */
+/* What ranks of one data coordinate decide together, a share of the images; or a band, or a patch. */
 typedef struct {
     int orders; /* how many of `added` there are; 0: none */
     double sum; /* of teacache, since the last computed step */
     int row;    /* hits in a row, as cache-dit counts them    */
     dit_cache_log log;
+    float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences: the streams of all shares
+                                              of the images together, those of each band apart */
 } decided;
 
-typedef struct {
+struct dit_cache_oracle {
+    dit_sampler *sampler;
+    dit_oracle *stale;        /* NULL: K and V are of the step                                             */
     float *first, *middle;    /* the stream of this step, after the first blocks and after the middle ones */
     float *value, *reference; /* what a test compares: of this step, and of an earlier one */
     float *input;             /* [batch, image rows, width] on the device: of teacache     */
-    float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences  */
-    int64_t batch, rows, text, width;      /* of the stream, [batch, rows, width], text rows first */
-    int64_t groups, images;                /* images: of all groups                              */
-    int64_t branches;                      /* that decide apart; 1: they decide together         */
-    decided *group;                        /* [groups]                                           */
-} cache_oracle;
+    int64_t batch, rows, text, width; /* of the stream, [batch, rows, width], text rows first */
+    int64_t groups, images;           /* images: of all groups                              */
+    int64_t branches;                 /* that decide apart; 1: they decide together         */
+    decided *group;                   /* [groups]                                           */
+};
 
-static dit_status cache_oracle_create(dit_sampler *s)
+/* Takes what the middle blocks added: of each group, where they have streams of their own, or once. */
+static dit_status take_added(dit_cache_oracle *o)
+{
+    dit_sampler *s = o->sampler;
+    for (int64_t group = 0; group < o->groups; group++)
+        for (int order = 0; order <= s->emulates_cache->order; order++) {
+            float **added = &o->group[group].added[order];
+            if (group > 0 && !o->stale)
+                *added = o->group[0].added[order];
+            else
+                DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, added));
+        }
+    return DIT_OK;
+}
+
+dit_status dit_cache_oracle_create(dit_sampler *s, dit_oracle *stale, dit_cache_oracle **out)
 {
     const dit_partition *part = &s->partition;
     int64_t text = s->rt->facts.joint ? part->text_count : 0;
     void *memory;
-    DIT_TRY(dit_arena_alloc(&s->rt->run, sizeof(cache_oracle), &memory));
-    cache_oracle *o = s->executor_state = memory;
-    *o = (cache_oracle){.batch = part->batch,
-                        .rows = text + part->image_count,
-                        .text = text,
-                        .width = s->model->width,
-                        .groups = s->emulated_groups,
-                        .branches = s->emulates_cache->separate ? s->rt->facts.guidance_branches : 1,
-                        .images = part->images};
+    DIT_TRY(dit_arena_alloc(&s->rt->run, sizeof(dit_cache_oracle), &memory));
+    dit_cache_oracle *o = *out = memory;
+    *o = (dit_cache_oracle){.sampler = s,
+                            .stale = stale,
+                            .batch = part->batch,
+                            .rows = text + part->image_count,
+                            .text = text,
+                            .width = s->model->width,
+                            .groups = stale ? stale->groups : s->emulated_groups,
+                            .branches = s->emulates_cache->separate ? s->rt->facts.guidance_branches : 1,
+                            .images = part->images};
     DIT_TRY(dit_arena_alloc(&s->rt->run, o->groups * (int64_t)sizeof *o->group, &memory));
     o->group = memory;
-    float **const arrays[] = {&o->value,    &o->first,    &o->middle,  &o->reference,
-                              &o->added[0], &o->added[1], &o->added[2]};
-    for (int i = 0; i < 5 + s->emulates_cache->order; i++)
-        DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, arrays[i]));
+    float **const arrays[] = {&o->value, &o->first, &o->middle, &o->reference};
+    for (int i = 0; i < 4; i++) DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, arrays[i]));
+    DIT_TRY(take_added(o));
     if (s->emulates_cache->policy != DIT_CACHE_TEACACHE) return DIT_OK;
     return dit_arena_activations(&s->rt->step, o->batch * part->image_count * o->width, &o->input);
 }
 
 /* Returns the group of an entry of the batch; entries are image after image, branch after branch. */
-static int64_t group_of(const cache_oracle *o, int64_t entry)
+static int64_t group_of(const dit_cache_oracle *o, int64_t entry)
 {
     int64_t data = entry % o->images / (o->images / (o->groups / o->branches));
     return data * o->branches + (o->branches > 1 ? entry / o->images : 0);
 }
 
-/* Finds the group's next row of the stream, from *row on; false after the last. */
-static bool next_row(const cache_oracle *o, int group, int64_t *row)
+/* Finds the group's next row of the stream, from *row on; false after the last. A band or a patch has a whole stream. */
+static bool next_row(const dit_cache_oracle *o, int group, int64_t *row)
 {
     for (; *row < o->batch * o->rows; ++*row)
-        if (group_of(o, *row / o->rows) == group) return true;
+        if (o->stale || group_of(o, *row / o->rows) == group) return true;
     return false;
 }
 
@@ -89,7 +112,7 @@ static double drift(const decided *d, const dit_cache *c, int step)
 }
 
 /* Adds up |a - b| over the group's image rows; a NULL: |b|. */
-static double sum_of(const cache_oracle *o, int group, const float *a, const float *b)
+static double sum_of(const dit_cache_oracle *o, int group, const float *a, const float *b)
 {
     double sum = 0;
     for (int64_t row = 0; next_row(o, group, &row); row++) {
@@ -142,7 +165,7 @@ static bool must_compute(decided *d, const dit_cache *c, int step)
 }
 
 /* Decides for a step whose streams are there; `begin` holds first - begin by now. */
-static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, int step)
+static bool decides_hit(const dit_cache_oracle *o, const dit_cache *c, int group, int step)
 {
     decided *d = &o->group[group];
     bool schedule = c->policy == DIT_CACHE_MASK || c->policy == DIT_CACHE_INTERVAL || c->policy == DIT_CACHE_DELTA ||
@@ -162,8 +185,9 @@ static bool decides_hit(const cache_oracle *o, const dit_cache *c, int group, in
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-static dit_status keep_stream(const dit_sampler *s, const cache_oracle *o, float *out)
+static dit_status keep_stream(const dit_cache_oracle *o, float *out)
 {
+    const dit_sampler *s = o->sampler;
     int64_t elements = o->batch * o->rows * o->width;
     DIT_TRY(dit_runtime_download(s->rt, s->model->stream, elements));
     if (!s->rt->ledger.counting_only) memcpy(out, s->model->stream, (size_t)elements * sizeof *out);
@@ -171,8 +195,9 @@ static dit_status keep_stream(const dit_sampler *s, const cache_oracle *o, float
 }
 
 /* Takes what block 0 gives its attention to the image rows of `value`. */
-static dit_status take_input(const dit_sampler *s, const cache_oracle *o)
+static dit_status take_input(const dit_cache_oracle *o)
 {
+    const dit_sampler *s = o->sampler;
     int64_t image = o->rows - o->text;
     DIT_TRY(dit_model_attention_input(s->model, o->input));
     DIT_TRY(dit_runtime_download(s->rt, o->input, o->batch * image * o->width));
@@ -183,7 +208,7 @@ static dit_status take_input(const dit_sampler *s, const cache_oracle *o)
 }
 
 /* What a step that computes leaves for later ones: added[i + 1] = (added[i] - its value before) / steps between. */
-static void keep_added(const cache_oracle *o, const dit_cache *c, int group, int step)
+static void keep_added(const dit_cache_oracle *o, const dit_cache *c, int group, int step)
 {
     decided *d = &o->group[group];
     int gap = hits_in_a_row(d, step) + 1, orders = d->orders < 1 + c->order ? d->orders + 1 : d->orders;
@@ -191,8 +216,8 @@ static void keep_added(const cache_oracle *o, const dit_cache *c, int group, int
         for (int64_t i = row * o->width; i < (row + 1) * o->width; i++) {
             double value = (double)o->middle[i] - (double)o->first[i];
             for (int order = 0; order < orders; order++) {
-                double before = o->added[order][i];
-                o->added[order][i] = (float)value;
+                double before = d->added[order][i];
+                d->added[order][i] = (float)value;
                 value = (value - before) / gap;
             }
         }
@@ -201,42 +226,45 @@ static void keep_added(const cache_oracle *o, const dit_cache *c, int group, int
 }
 
 /* What the next steps are compared with. */
-static void keep_value(const cache_oracle *o, int group)
+static void keep_value(const dit_cache_oracle *o, int group)
 {
     for (int64_t row = 0; next_row(o, group, &row); row++)
         memcpy(o->reference + row * o->width, o->value + row * o->width, (size_t)o->width * sizeof *o->value);
 }
 
 /* Returns first + what is forecast `ahead` steps after the last computed one. */
-static float forecast(const cache_oracle *o, const dit_cache *c, int orders, int ahead, int64_t i)
+static float forecast(const dit_cache_oracle *o, const decided *d, int ahead, int64_t i)
 {
+    const dit_cache *c = o->sampler->emulates_cache;
     double value = o->first[i];
-    for (int order = 0; order < orders; order++) {
+    for (int order = 0; order < d->orders; order++) {
         double weight = order == 0 ? 1 : order == 1 ? ahead : ahead * ahead / 2.0;
         if (order == 1 && c->forecast == DIT_FORECAST_LINE) weight *= c->weight;
-        value += weight * (double)o->added[order][i];
+        value += weight * (double)d->added[order][i];
     }
     return (float)value;
 }
 
-static void put_reused(const cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
+static void put_reused(const dit_cache_oracle *o, int group, int step, float *stream)
 {
-    int ahead = hits_in_a_row(&o->group[group], step) + 1;
+    const decided *d = &o->group[group];
+    bool xdit = o->sampler->emulates_cache->variant == DIT_CACHE_XDIT;
+    int ahead = hits_in_a_row(d, step) + 1;
     for (int64_t row = 0; next_row(o, group, &row); row++)
         for (int64_t i = row * o->width; i < (row + 1) * o->width; i++) {
-            stream[i] = forecast(o, c, o->group[group].orders, ahead, i);
-            if (c->variant == DIT_CACHE_XDIT) stream[i] -= o->value[i]; /* upon what the first block got */
+            stream[i] = forecast(o, d, ahead, i);
+            if (xdit) stream[i] -= o->value[i]; /* upon what the first block got */
         }
 }
 
 /* Puts the reused stream in place where a group decides to; o->middle holds the computed one. */
-static void decide_for(const cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
+static void decide_for(const dit_cache_oracle *o, const dit_cache *c, int group, int step, float *stream)
 {
     dit_cache_log *log = &o->group[group].log;
     log->values[step] = DIT_CACHE_UNTESTED;
     bool hit = decides_hit(o, c, group, step);
     if (hit)
-        put_reused(o, c, group, step, stream);
+        put_reused(o, group, step, stream);
     else
         keep_added(o, c, group, step);
     if (hit) count_hit(&o->group[group], step);
@@ -247,58 +275,113 @@ static void decide_for(const cache_oracle *o, const dit_cache *c, int group, int
     log->hits += hit;
 }
 
-/* Decides for every group, and has in the stream what goes on. */
-static void decide(const dit_sampler *s, const cache_oracle *o, int step)
+/* Decides for every group that the forward is about, and has in the stream what goes on. */
+static void decide(const dit_cache_oracle *o, int step)
 {
+    const dit_sampler *s = o->sampler;
     int64_t elements = o->batch * o->rows * o->width;
     for (int64_t i = 0; i < elements && !o->input; i++) o->value[i] = o->first[i] - o->value[i];
-    for (int group = 0; group < o->groups; group++) decide_for(o, s->emulates_cache, group, step, s->model->stream);
+    for (int group = 0; group < o->groups; group++)
+        if (!o->stale || o->stale->group == DIT_ORACLE_ALL || o->stale->group == group)
+            decide_for(o, s->emulates_cache, group, step, s->model->stream);
 }
 
-static dit_status forward(dit_sampler *s, int step)
+/* Returns the blocks that a step may reuse. */
+static dit_range middle_of(const dit_cache_oracle *o, int step)
 {
-    const cache_oracle *o = s->executor_state;
-    const dit_cache *c = s->emulates_cache;
-    int64_t layers = s->rt->facts.layers, elements = o->batch * o->rows * o->width, first = c->first, last = c->last;
+    const dit_cache *c = o->sampler->emulates_cache;
+    int64_t layers = o->sampler->rt->facts.layers, first = c->first, last = c->last;
     if (c->policy == DIT_CACHE_DELTA && step < c->cut) first = layers - c->blocks; /* the rear ones are reused */
     if (c->policy == DIT_CACHE_DELTA && step >= c->cut) last = layers - c->blocks;
-    dit_window whole = dit_model_whole(s->model, step);
+    return (dit_range){first, layers - first - last};
+}
+
+/* Runs the middle blocks. Beside stale K and V, those of a step that will reuse are dropped. */
+static dit_status run_middle(const dit_cache_oracle *o, dit_range middle, int step)
+{
+    const dit_sampler *s = o->sampler;
+    const dit_cache *c = s->emulates_cache;
+    if (!o->stale) return dit_model_some_blocks(s->model, middle.first, middle.count);
+    int group = o->stale->group == DIT_ORACLE_ALL ? 0 : o->stale->group;
+    o->stale->kind = DIT_ORACLE_COMPUTED_STEPS;
+    o->stale->forgets = decides_hit(o, c, group, step);
+    dit_status st = dit_model_some_blocks(s->model, middle.first, middle.count);
+    o->stale->kind = DIT_ORACLE_EVERY_STEP;
+    o->stale->forgets = false;
+    return st;
+}
+
+dit_status dit_cache_oracle_forward(dit_cache_oracle *o, const dit_forward_args *args)
+{
+    const dit_sampler *s = o->sampler;
+    const dit_range middle = middle_of(o, args->step);
+    int64_t end = middle.first + middle.count;
+    dit_window whole = dit_model_whole(s->model, args->step);
     dit_model_set_window(s->model, &whole);
-    DIT_TRY(dit_model_begin(s->model, s->timestep));
-    DIT_TRY(dit_model_embed(s->model, s->input));
-    if (o->input) DIT_TRY(take_input(s, o));
-    if (!o->input) DIT_TRY(keep_stream(s, o, o->value));
-    DIT_TRY(dit_model_some_blocks(s->model, 0, first));
-    DIT_TRY(keep_stream(s, o, o->first));
-    DIT_TRY(dit_model_some_blocks(s->model, first, layers - first - last));
-    DIT_TRY(keep_stream(s, o, o->middle));
-    if (!s->rt->ledger.counting_only) decide(s, o, step);
-    DIT_TRY(dit_runtime_upload(s->rt, s->model->stream, elements));
-    DIT_TRY(dit_model_some_blocks(s->model, layers - last, last));
-    return dit_model_head(s->model, s->output);
+    DIT_TRY(dit_model_begin(s->model, args->timestep));
+    DIT_TRY(dit_model_embed(s->model, args->latents));
+    if (o->input) DIT_TRY(take_input(o));
+    if (!o->input) DIT_TRY(keep_stream(o, o->value));
+    DIT_TRY(dit_model_some_blocks(s->model, 0, middle.first));
+    DIT_TRY(keep_stream(o, o->first));
+    DIT_TRY(run_middle(o, middle, args->step));
+    DIT_TRY(keep_stream(o, o->middle));
+    if (!s->rt->ledger.counting_only) decide(o, args->step);
+    DIT_TRY(dit_runtime_upload(s->rt, s->model->stream, o->batch * o->rows * o->width));
+    DIT_TRY(dit_model_some_blocks(s->model, end, s->rt->facts.layers - end));
+    return dit_model_head(s->model, args->output);
+}
+
+void dit_cache_oracle_begin(dit_cache_oracle *o)
+{
+    for (int64_t group = 0; group < o->groups; group++) {
+        decided *d = &o->group[group];
+        d->orders = 0, d->sum = 0, d->row = 0;
+        d->log = (dit_cache_log){.steps = o->sampler->scheduler->steps};
+    }
+}
+
+bool dit_cache_oracle_computed(const dit_cache_oracle *o, int step)
+{
+    return o->group[0].log.reasons[step] != DIT_CACHE_HIT;
+}
+
+/* ---- alone ------------------------------------------------------------------------------------------------------- */
+
+static dit_status cache_oracle_create(dit_sampler *s)
+{
+    dit_cache_oracle *o;
+    DIT_TRY(dit_cache_oracle_create(s, NULL, &o));
+    s->executor_state = o;
+    return DIT_OK;
 }
 
 static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *condition)
 {
-    cache_oracle *o = s->executor_state;
-    for (int64_t group = 0; group < o->groups; group++)
-        o->group[group] = (decided){.log = {.steps = s->scheduler->steps}};
+    dit_cache_oracle *o = s->executor_state;
+    dit_cache_oracle_begin(o);
     for (int step = 0; step < s->scheduler->steps; step++) {
         dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
         int64_t began;
         dit_sampler_begin_step(s, step, &began);
         DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
-        DIT_TRY(forward(s, step));
+        DIT_TRY(dit_cache_oracle_forward(
+            o, &(dit_forward_args){
+                   .latents = s->input, .timestep = s->timestep, .output = s->output, .step = step}));
         DIT_TRY(dit_sampler_advance(s, &all, step));
         DIT_TRY(dit_sampler_end_step(s, step, began, true));
     }
     return DIT_OK;
 }
 
+const dit_cache_log *dit_cache_oracle_log(const dit_cache_oracle *o, int group)
+{
+    return &o->group[group].log;
+}
+
 static const dit_cache_log *cache_oracle_log(const dit_sampler *s, int group)
 {
-    const cache_oracle *o = s->executor_state;
-    return &o->group[group].log;
+    return dit_cache_oracle_log(s->executor_state, group);
 }
 
 static bool cache_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)

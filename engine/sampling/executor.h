@@ -14,7 +14,7 @@ extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_exec
  * set. */
 extern const dit_executor dit_executor_cache_oracle, dit_executor_module_oracle, dit_executor_output_oracle,
     dit_executor_block_oracle;
-/* Returns that of them which emulates the cache. */
+/* Returns that of them which emulates the cache, on a mesh without stale steps. */
 const dit_executor *dit_executor_of_cache(const dit_cache *cache);
 /* A group's log has what was decided for the images of one data rank; NULL beyond the last group, and of other
  * executors. */

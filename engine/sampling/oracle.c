@@ -2,13 +2,16 @@
  * bands, stages or messages. A synchronous step is one forward. A stale step is one forward for each group of rows (the
  * bands of a pipeline, or patches), in order; each forward's rows of its own group are kept and the rest is dropped.
  * The attention policy decides which K and V a forward sees (attention/oracle.h). A stale step costs as many forwards
- * as there are groups. */
+ * as there are groups. With a cache, a group's forward reuses what that group's forward added (cache_oracle.h); the
+ * synchronous steps are those of all groups. */
 #include "engine/attention/oracle.h"
+#include "engine/sampling/cache_oracle.h"
 #include "engine/sampling/executor.h"
 
 typedef struct {
     dit_oracle oracle;
-    float *output; /* [batch, image_count, output_channels] of one forward */
+    dit_cache_oracle *cache; /* NULL: there is none                                  */
+    float *output;           /* [batch, image_count, output_channels] of one forward */
 } oracle_state;
 
 static dit_status oracle_create(dit_sampler *s)
@@ -20,14 +23,18 @@ static dit_status oracle_create(dit_sampler *s)
     dit_oracle_init(&state->oracle, s->emulates, &s->rt->facts);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++)
         if (s->model->attention[i]) DIT_TRY(dit_attention_set_oracle(s->model->attention[i], &state->oracle));
+    state->cache = NULL;
+    if (s->emulates_cache) DIT_TRY(dit_cache_oracle_create(s, &state->oracle, &state->cache));
     return dit_arena_fp32(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
 }
 
 static dit_status forward(dit_sampler *s, int group, int step, float *output)
 {
-    ((oracle_state *)s->executor_state)->oracle.group = group;
-    return dit_model_forward(
-        s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = output, .step = step});
+    oracle_state *state = s->executor_state;
+    const dit_forward_args args = {.latents = s->input, .timestep = s->timestep, .output = output, .step = step};
+    state->oracle.group = group;
+    bool cached = state->cache && step != DIT_STEP_FILL;
+    return cached ? dit_cache_oracle_forward(state->cache, &args) : dit_model_forward(s->model, &args);
 }
 
 /* Copies the group's rows of a forward's output into the output of the step. */
@@ -63,8 +70,9 @@ static dit_status run_step(dit_sampler *s, int step, const dit_condition *condit
     int64_t began;
     dit_sampler_begin_step(s, step, &began);
     DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
+    oracle_state *state = s->executor_state;
     DIT_TRY(step < s->emulates->warmup_steps ? forward(s, DIT_ORACLE_ALL, step, s->output) : run_stale(s, step));
-    dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
+    dit_oracle_end_step(&state->oracle, !state->cache || dit_cache_oracle_computed(state->cache, step));
     DIT_TRY(dit_sampler_advance(s, &all, step));
     return dit_sampler_end_step(s, step, began, true);
 }
@@ -75,15 +83,23 @@ static dit_status fill(dit_sampler *s, const dit_condition *condition)
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, DIT_STEP_FILL);
     DIT_TRY(dit_sampler_fill_input(s, &all, 0, condition));
     DIT_TRY(forward(s, DIT_ORACLE_ALL, DIT_STEP_FILL, s->output));
-    dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
+    dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle, true);
     return DIT_OK;
 }
 
 static dit_status oracle_run(dit_sampler *s, const dit_condition *condition)
 {
+    const oracle_state *state = s->executor_state;
+    if (state->cache) dit_cache_oracle_begin(state->cache);
     if (dit_parallel_has_fill(s->emulates, &s->rt->facts)) DIT_TRY(fill(s, condition));
     for (int step = 0; step < s->scheduler->steps; step++) DIT_TRY(run_step(s, step, condition));
     return DIT_OK;
+}
+
+static const dit_cache_log *oracle_cache_log(const dit_sampler *s, int group)
+{
+    const oracle_state *state = s->executor_state;
+    return dit_cache_oracle_log(state->cache, group);
 }
 
 static bool oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
@@ -93,4 +109,4 @@ static bool oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
 }
 
 const dit_executor dit_executor_oracle = {
-    .name = "oracle", .serves = oracle_serves, .create = oracle_create, .run = oracle_run};
+    .name = "oracle", .serves = oracle_serves, .create = oracle_create, .run = oracle_run, .cache_log = oracle_cache_log};

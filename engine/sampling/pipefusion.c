@@ -4,7 +4,8 @@
  * All stages have one order of tasks, so a task's messages follow from its number and need no headers or handshakes.
  * While a stage works on a task, the receives of the next task are posted. A leaving message is copied to its band's
  * buffer. The stage waits for it only when the band comes by again, a step later; by then the receiver has taken it,
- * because this stage's work depends on that. A pair of stages exchanges its messages in this order:
+ * because this stage's work depends on that. A step that a cache reuses passes the stream on with what the stage's blocks
+ * added before: its messages are those of others. A pair of stages exchanges its messages in this order:
  *   stream    to the next stage: the rows of the task, joint text with band 0
  *   skips     outputs of early blocks to the stages of the late blocks that take them (HunyuanDiT), one message per
  *   pair latents   from the last stage, which has guidance and solver, to the first one; not after the last step
@@ -294,7 +295,8 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
         DIT_TRY(dit_sampler_fill_input(s, &window, step, condition));
         DIT_TRY(dit_model_embed(s->model, s->input));
     }
-    DIT_TRY(dit_model_blocks(s->model, poll, p));
+    bool cached = s->cache && t.step != DIT_STEP_FILL;
+    DIT_TRY(cached ? dit_cache_blocks(s->cache, poll, p) : dit_model_blocks(s->model, poll, p));
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(wait_for_leaving(p, t.band)));
     if (p->stage == p->stages - 1 && t.step != DIT_STEP_FILL) {
         DIT_TRY(dit_model_head(s->model, s->output));
@@ -316,6 +318,7 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
 {
     pipeline *p = s->executor_state;
     int64_t began = 0;
+    if (s->cache) dit_cache_reset(s->cache);
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(post(p, 0)));
     for (int64_t i = 0; i < p->tasks; i++) {
         task t = task_at(p, i);

@@ -8,7 +8,8 @@ static dit_status forward(dit_sampler *s, int step, const dit_condition *conditi
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
     DIT_TRY(dit_sampler_fill_input(s, &all, step == DIT_STEP_FILL ? 0 : step, condition));
     const dit_forward_args args = {.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step};
-    return s->cache ? dit_cache_forward(s->cache, &args) : dit_model_forward(s->model, &args);
+    bool cached = s->cache && step != DIT_STEP_FILL;
+    return cached ? dit_cache_forward(s->cache, &args) : dit_model_forward(s->model, &args);
 }
 
 /* *step becomes the one after. */

@@ -5,7 +5,8 @@
  *       program denoise on 2, 4 or 8 ranks, N at most (8) or the least that it takes; approximate ones with the first
  *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json` and
  *       exact.json.
- *       With --caches FILE, a list of settings, only methods that are exact, with each cache and without.
+ *       With --caches FILE, a list of settings, only methods that are exact, with each cache and without; with
+ *       --approximate yes only the others, with each cache.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
  *           [--method NAME,...] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
@@ -151,6 +152,7 @@ typedef struct {
     int most_variants, most_ranks;
     const char *resolution;
     const cJSON *caches; /* NULL: none */
+    bool approximate;    /* with caches: of approximate methods, else of exact ones */
 } breadth;
 
 static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
@@ -164,6 +166,14 @@ static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
         for (int i = 0; i < variants; i++) add_cell(tied, name, ranks, warmup_steps[i]);
 }
 
+/* Caches beside approximate methods stand alone, but for one rank without a cache, which they differ from. */
+static bool is_asked(const cJSON *method, const breadth *wanted)
+{
+    bool exact = cJSON_IsTrue(member(method, "exact"));
+    if (!wanted->caches) return true;
+    return wanted->approximate ? !exact || strcmp(text_of(method, "name"), "single") == 0 : exact;
+}
+
 static void add_methods(const cJSON *methods, const breadth *wanted, cJSON *zip)
 {
     static const char *const keys[] = {"method", "world_size", "warmup_steps"};
@@ -173,7 +183,7 @@ static void add_methods(const cJSON *methods, const breadth *wanted, cJSON *zip)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_AddArrayToObject(tied, keys[i]);
     cJSON_ArrayForEach(item, methods)
     {
-        if (wanted->caches && !cJSON_IsTrue(member(item, "exact"))) continue;
+        if (!is_asked(item, wanted)) continue;
         if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, wanted, tied);
     }
 }
@@ -193,6 +203,11 @@ static int write_workload(const cJSON *models, const cJSON *methods, const cJSON
     if (wanted->caches) {
         cJSON *axes = cJSON_AddObjectToObject(root, "axes");
         cJSON_AddItemToObject(axes, "cache", cJSON_Duplicate(wanted->caches, true));
+    }
+    if (wanted->approximate) {
+        cJSON *exclude = cJSON_AddArrayToObject(root, "exclude");
+        append_text(exclude, "method == 'single' && cache != 'none'");
+        append_text(exclude, "method != 'single' && cache == 'none'");
     }
     zip = cJSON_AddArrayToObject(root, "zip");
     int missing = add_models(member(models, "models"), overrides, zip);
@@ -315,9 +330,11 @@ static void write_replay(const dit_cache_run *run, const dit_cache_log *log, cha
 static cJSON *with_decisions(const cell *c, const dit_cache_log *log)
 {
     char replay[DIT_CACHE_MAX_DIGITS + DIT_CACHE_MAX_STEPS + 1];
-    cJSON *copy = cJSON_Duplicate(c->document, true);
+    cJSON *copy = cJSON_Duplicate(c->document, true), *cache = member(copy, "cache");
     write_replay(c->pipeline.sampler.cache, log, replay);
-    cJSON_AddStringToObject(member(copy, "cache"), "replay", replay);
+    cJSON_DeleteItemFromObject(cache, "hits");
+    cJSON_DeleteItemFromObject(cache, "replay");
+    cJSON_AddStringToObject(cache, "replay", replay);
     return copy;
 }
 
@@ -691,7 +708,8 @@ int main(int argc, char **argv)
                                 .most_ranks = *most_ranks ? atoi(most_ranks) : MOST_RANKS,
                                 .resolution = option(argc, argv, "--resolution"),
                                 .caches = *option(argc, argv, "--caches") ? read_option(argc, argv, "--caches", &caches)
-                                                                          : NULL};
+                                                                          : NULL,
+                                .approximate = *option(argc, argv, "--approximate")};
         wrong =
             write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
                            read_option(argc, argv, "--overrides", &overrides), &wanted);

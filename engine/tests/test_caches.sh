@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every cache with the exact methods on models of each kind: streams of image rows alone, with text, with skips, in frames.
+# Then those that know their steps with displaced patches and pipelines.
 # Each cell: latents of its oracle, which shares neither the parts of a forward nor the rules with it; bytes of the closed
 # form, memory and flops as counted; ranks that share an image decide alike; a second run decides as the first; decisions
 # replayed give the same bits; a cache that never reuses gives the bits of the run without one. Long form
@@ -12,9 +13,11 @@ trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 . engine/tests/device.sh
 
-write_cached() { # file of caches
+write_cached() { # file of caches, options
+    local caches=$1
+    shift
     "$build/tests/engine_matrix" --models "$work/models.json" --methods "$work/methods.json" \
-        --overrides engine/tests/exact.json --variants 1 --resolution 64x64 --caches "$1" write >"$work/matrix.json" &&
+        --overrides engine/tests/exact.json --variants 1 --resolution 64x64 --caches "$caches" "$@" write >"$work/matrix.json" &&
         "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/plan.json"
 }
 "$build/bin/ditbench" list models --resolution 256x256 --frames 9 --json >"$work/models.json" &&
@@ -44,6 +47,35 @@ rm -f "$work"/*.latents
 matrix_on host fp32 1 156 --model flux.1-dev,hunyuandit-v1.1 --method single,oracle
 matrix_on host fp32 2 60 --model flux.1-dev --method ulysses,tensor
 
+# With stale steps: a reused step sends no K and V, or passes the stream on.
+write_cached engine/tests/caches_displaced.json --approximate yes
+report $? "every model with every approximate method and known cache is a workload"
+rm -f "$work"/*.latents
+few=pixart-alpha-xl-2,flux.1-dev
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
+    matrix_on cpu fp32 1 60 --model "$all"
+    matrix_on cpu fp32 2 60 --model "$all"
+    cp "$work/out" "$work/stale"
+    matrix_on cpu fp32 4 60 --model "$all"
+    matrix_on cpu fp32 8 10 --model "$all"
+else
+    matrix_on cpu fp32 1 40 --model "$some"
+    matrix_on cpu fp32 2 40 --model "$some"
+    cp "$work/out" "$work/stale"
+    matrix_on cpu fp32 4 40 --model "$few"
+fi
+rm -f "$work"/*.latents
+matrix_on host fp32 1 10 --model flux.1-dev
+matrix_on host fp32 2 10 --model flux.1-dev
+if [ -z "${SANITIZE:-}" ] && [ -e "$build/tests/ditbench-cuda-emulated.so" ]; then
+    rm -f "$work"/*.latents
+    echo '["none", {"policy": "mask", "mask": "1101001", "first": 1, "last": 1}]' >"$work/one.json"
+    write_cached "$work/one.json" --approximate yes
+    export DITBENCH_CUDA_LIBRARY=$build/tests/ditbench-cuda-emulated.so
+    matrix_on cuda bf16 1 2 --model pixart-alpha-xl-2 --method single,oracle
+    matrix_on cuda bf16 2 2 --model pixart-alpha-xl-2 --method pipefusion,distrifusion
+fi
+
 # A device records the parts of a forward; they give the bits of parts that are not recorded. Few caches, because the
 # emulation is slow.
 emulated=$build/tests/ditbench-cuda-emulated.so
@@ -67,4 +99,6 @@ grep -qE 'fbcache\(0.7 W2\) w+[t.]*\.[t.]*$' "$work/last"
 report $? "a test decides for reuse"
 awk '/oracle=[0-9]/ { split($6, exact, "="); total++; if (exact[2] > 1e-4) other++ } END { exit !(total > 20 && other > total / 2) }' "$work/last"
 report $? "latents of reused steps differ from those of one rank"
+awk '/oracle=[0-9]/ { split($6, exact, "="); total++; if (exact[2] > 1e-4) other++ } END { exit !(total > 20 && other > total / 2) }' "$work/stale"
+report $? "latents of stale and reused steps differ from those of one rank"
 tap_end

@@ -241,7 +241,7 @@ static void a_forward_sees_the_keys_of_the_table(void **state)
             if (step < synchronous) check_forward(f, m, synchronous, step, DIT_ORACLE_ALL);
             for (int group = 0; group < f->oracle.groups && step >= synchronous; group++)
                 check_forward(f, m, synchronous, step, group);
-            dit_oracle_end_step(&f->oracle);
+            dit_oracle_end_step(&f->oracle, true);
         }
         assert_true(f->oracle.groups == MOST_GROUPS || !m->sees[f->oracle.groups]);
         close_fixture(f);
@@ -256,7 +256,7 @@ static void another_table_does_not_fit(void **state)
     (void)state;
     emulate(f, m);
     check_forward(f, m, 1, 0, DIT_ORACLE_ALL);
-    dit_oracle_end_step(&f->oracle);
+    dit_oracle_end_step(&f->oracle, true);
     check_forward(f, m, 1, 1, 0);
     f->oracle.group = 1;
     begin(f, 1);
@@ -282,7 +282,7 @@ static void with_one_group_it_is_local_attention_bit_for_bit(void **state)
                 assert_int_equal(attend(oracle, step, 0, call), DIT_OK);
                 assert_memory_equal(local->out, oracle->out, sizeof local->out);
             }
-            dit_oracle_end_step(&oracle->oracle);
+            dit_oracle_end_step(&oracle->oracle, true);
         }
         close_fixture(local);
         close_fixture(oracle);

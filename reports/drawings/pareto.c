@@ -213,8 +213,9 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
     static const canvas_entry hollow = {
         .name = "hollow: another costs less and is better", .colour = "#555555", .glyph = CANVAS_POINT, .point = 6};
     for (int i = 0; i < c->grid->series_count; i++) {
-        bool plain = strcmp(c->grid->series[i], "none") == 0;
-        const canvas_entry entry = {.name = plain ? "no cache, fewer steps" : c->grid->series[i],
+        const char *series = c->grid->series[i];
+        bool plain = strcmp(series, "none") == 0 || strcmp(series, "single, none") == 0;
+        const canvas_entry entry = {.name = plain ? "no cache, fewer steps" : series,
                                     .colour = compose_series_colour(c, i),
                                     .glyph = CANVAS_POINT,
                                     .point = compose_point_type(i)};

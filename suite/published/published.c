@@ -106,8 +106,9 @@ static dit_status read_config(const place *outer, suite_published_point *point)
         point->warmup_steps = (int)number;
     }
     point->search = is_said(&at, "hybrid");
+    if (cJSON_IsObject(dit_json_member(at.object, "cache"))) point->cache = dit_json_member(at.object, "cache");
     for (const cJSON *item = at.object->child; item && !point->beyond; item = item->next)
-        if (!is_config_key(item->string) && !is_off(item)) point->beyond = item->string;
+        if (item != point->cache && !is_config_key(item->string) && !is_off(item)) point->beyond = item->string;
     return DIT_OK;
 }
 

@@ -29,6 +29,7 @@ typedef struct {
     int64_t seq_len, heads, head_dim,
         kv_groups;          /* of an attention layer: query heads per head of k and v; 0: not stated */
     bool search;            /* the best mesh of a sweep, which the source does not name                  */
+    const cJSON *cache;     /* settings of a cache as a workload has them, with its decisions; NULL: none  */
     const char *beyond;     /* key of `config` that we have no method for, NULL: none           */
     bool has_value;         /* false: printed as something else, such as out of memory          */
     double value, rounding; /* in `unit`; the most that the digits, or their reading, may be off */

@@ -91,7 +91,7 @@ static void add_value(dit_json_writer *w, cJSON *line, const suite_published_poi
 static bool is_same_case(const cJSON *one, const cJSON *other)
 {
     static const char *const parts[] = {"program", "run",   "parallel", "attention", "scheduler",
-                                        "model",   "layer", "vae",      "measure"};
+                                        "model",   "layer", "vae",      "measure",   "cache"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const cJSON *a = dit_json_member(one, parts[i]), *b = dit_json_member(other, parts[i]);
         if ((a || b) && !cJSON_Compare(a, b, true)) return false;

@@ -111,8 +111,9 @@ static bool check_metric(const suite_published_point *point, suite_point *out)
 
 static bool check_method(const suite_published_point *point, const suite_published_method *method, suite_point *out)
 {
-    if (method->why) return skip(out, SUITE_SKIP_METHOD_OTHER, "%s: %s", point->method, method->why);
-    if (method->word[0])
+    bool other = method->word[0] && !point->cache; /* of a cache that the config has */
+    if (other && method->why) return skip(out, SUITE_SKIP_METHOD_OTHER, "%s: %s", point->method, method->why);
+    if (other)
         return skip(out, SUITE_SKIP_METHOD_UNKNOWN, "\"%s\" of method \"%s\" is in no table", method->word,
                     point->method);
     if ((method->layout || method->packed) && !out->is_layer)
@@ -348,6 +349,7 @@ static void add_defaults(dit_json_writer *w, const suite_point *point, bool vide
     dit_json_put_int(w, defaults, "num_inference_steps", published->steps ? published->steps : MEMORY_STEPS);
     dit_json_put_int(w, defaults, "num_images", published->batch ? published->batch : 1);
     dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
+    if (published->cache) dit_json_put_item(w, defaults, "cache", cJSON_Duplicate(published->cache, true));
     if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
     if (point->is_joint && is_cut(point) && replicates_text(point))
         dit_json_put_string(w, defaults, "joint_text", "replicate");

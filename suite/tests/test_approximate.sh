@@ -68,6 +68,41 @@ alone() {
 }
 ok "without a one-rank case approximate ones still run, against their oracles" alone
 
+# Caches beside stale steps: 1 synchronous step, then every third is computed, so K and V of others are 3 steps old.
+cat >cached.json <<JSON
+{
+  "schema": "ditbench.workload/1",
+  "name": "cached",
+  "program": "denoise",
+  "defaults": {"resolution": "64x64", "num_inference_steps": 7, "text_tokens": 8, "platform": "local-cpu", "warmup_steps": 1,
+               "threads_per_rank": 1, "num_pipeline_patch": 4, "world_size": 2,
+               "model": {"name": "pixart-alpha-xl-2", "as": "tiny",
+                         "override": {"num_layers": 4, "num_attention_heads": 2, "attention_head_dim": 16,
+                                      "cross_attention_dim": 32, "caption_channels": 32}}},
+  "axes": {"method": ["pipefusion", "distrifusion"],
+           "cache": [{"policy": "mask", "mask": "1001001"}, {"policy": "fbcache", "hits": 3}, {"policy": "fbcache"}]},
+  "repeat": {"processes": 1},
+  "measure": {"warmup_runs": 0, "iterations": 1, "deadline_s": 60},
+  "expect": [
+    {"id": "oracle", "claim": "all agree with their oracles", "expr": "all('oracle_rel_l2 <= 1e-5')"},
+    {"id": "counted", "claim": "three of seven steps are reused", "expr": "all('cache_hits == 3', where='decisions == \"published-count\"')"}
+  ]
+}
+JSON
+both() { # four cases, four oracles; what tests is dropped with the reason
+    "$ditbench" run cached.json --output cached -q && [ "$(journal cached '"status":"ok"')" -eq 8 ] &&
+        [ "$("$ditbench" expand cached.json | grep -c 'fbcache beside stages or displaced patches')" -ge 1 ] &&
+        "$ditbench" show cached | grep -qF 'oracle pp M4 W1 mask(3 of 7'
+}
+ok "caches that know their steps run beside stale ones, against oracles of both" both
+aged() { cat cached/cases/*/p0/record.json | grep -oE '"largest_kv_age":[[:space:]]*[0-9]+' | grep -cE ' ?3$' | grep -qx 2; }
+ok "records say how old K and V of other rows were" aged
+sound() {
+    "$ditbench" verify cached && "$ditbench" report cached -q >/dev/null &&
+        [ "$(grep -c '"verdict": "holds"' cached/report/claims.json)" -eq 2 ]
+}
+ok "the session is sound, and its claims hold" sound
+
 # id_of LABEL: case id in the session `all`
 id_of() { grep -o '"case_id":"[0-9a-f]*"[^{]*"label":"[^"]*'"$1"'"' all/plan.json | sed 's/"case_id":"\([0-9a-f]*\)".*/\1/' | head -n 1; }
 against() { # CODE ORACLE: the engine on the stale pipeline, told of that oracle

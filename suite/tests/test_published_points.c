@@ -581,6 +581,9 @@ static void most_printed_latencies_are_understood(void **state)
     assert_int_equal(count_understood(PUBLISHED "mlenergy.json", &total, &unknown_keys), 439); /* 77 are of Sana */
     assert_int_equal(total, 3 * 516);
     assert_int_equal(unknown_keys, 0);
+    assert_int_equal(count_understood(PUBLISHED "cache_numbers.json", &total, &unknown_keys), 29);
+    assert_int_equal(total, 29);
+    assert_int_equal(unknown_keys, 0);
 }
 
 int main(void)

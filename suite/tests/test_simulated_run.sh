@@ -373,21 +373,25 @@ ok "past its deadline a simulation is ended" late_is_a_timeout
 ok "--max-time starts no more" no_time_left
 ok "without SimGrid: exit 4 and what to install, before anything is run" says_what_is_missing
 # A schedule's record tells its decisions, and what a rank keeps in the element of the simulation: 256 rows of each of two
-# branches, 1152 wide, of 2 bytes. A simulation cannot know what a test decides.
+# branches, 1152 wide, of 2 bytes; a stage keeps that of all rows, and how old K and V of others were. A simulation cannot know what a test decides.
 caches_are_told() {
-    simulated_workload "$work/caches.json" '"single", "ulysses"' '"8xa100-sxm"' \
-        '1, 2], "cache": ["none", {"policy": "mask", "mask": "110010"}, {"policy": "fbcache"}, {"policy": "fbcache", "replay": "110110"}, {"policy": "easycache", "replay": "110010"}'
+    simulated_workload "$work/caches.json" '"single", "ulysses", "pipefusion"' '"8xa100-sxm"' \
+        '1, 2], "cache": ["none", {"policy": "mask", "mask": "110010"}, {"policy": "fbcache"}, {"policy": "fbcache", "replay": "110110"}, {"policy": "fbcache", "hits": 2}, {"policy": "easycache", "replay": "110010"}'
     exits 0 "$ditbench" run "$work/caches.json" -q --output "$work/cached" && exits 0 "$ditbench" verify "$work/cached" || return 1
     python3 - "$work/cached/journal.jsonl" <<'PYTHON'
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 results = [line for line in lines if line["kind"] == "result"]
 told = [(len(r["record"]["ranks"]), r["record"].get("cache")) for r in results]
-cached = sorted((c["decisions"], c["hits"], c["kind"], ranks, c["state_bytes"]) for ranks, c in told if c)
+cached = sorted((c["decisions"], c["hits"], c["kind"], ranks, c["state_bytes"], c.get("largest_kv_age")) for ranks, c in told if c)
 state = 2 * 256 * 1152 * 2
 latents = 3 * 2 * 256 * 16 * 2 # of easycache: those of the step, what was made of them, and scratch
-assert cached == sorted((d, h, "schedule", n, k // n) for d, h, k in (("110010", 3, state), ("110110", 2, state), ("110010", 3, latents)) for n in (1, 2)), cached
-assert len(results) == 8, len(results)
+decided = (("110010", 3, 3, state), ("110110", 2, 2, state), ("101101", 2, 2, state))
+whole = [(d, h, "schedule", n, k // n, None) for d, h, age, k in decided + (("110010", 3, 0, latents),) for n in (1, 2)]
+stages = [(d, h, "schedule", 2, k, age) for d, h, age, k in decided]
+assert [c[:5] for c in cached] == sorted(c[:5] for c in whole + stages), cached
+assert sorted(c[5] for c in cached if c[5]) == sorted(c[5] for c in stages), cached
+assert len(results) == 14, len(results)
 PYTHON
 }
 ok "simulated caches tell what they decide and keep" caches_are_told

@@ -44,6 +44,7 @@ static const suite_tag behind_degrees[] = {
     {"cache_kind", "schedule: known before the run; measured: decided while it runs; none"},
     {"cache_threshold", "below which a step reuses"},
     {"cache_warmup", "first steps that compute"},
+    {"decisions", "which steps are reused: schedule, measured, replay; published-count: as many as a source says; none"},
     {"joint_text", "where text tokens lie under sequence parallelism"},
     {"attention", "the attention policy that the degrees amount to"},
     {"platform", "the machine, by its file"},

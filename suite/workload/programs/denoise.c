@@ -115,12 +115,13 @@ static void leave_alone(suite_cell *cell)
 static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
 {
     bool cached = cell->cache.policy != DIT_CACHE_NONE;
-    if (!cached && !dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return false;
+    bool stale = dit_parallel_stale_steps(&cell->parallel, &cell->facts) > 0;
+    if (!cached && !stale) return false;
     *oracle = *cell;
     oracle->emulates = true;
-    if (!cached) oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
+    if (stale) oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
     leave_alone(oracle);
-    if (cached) oracle->emulated = oracle->parallel;
+    if (!stale) oracle->emulated = oracle->parallel;
     if (cached && !dit_cache_is_known(&cell->cache))
         oracle->emulated.degree[DIT_AXIS_DATA] = cell->parallel.degree[DIT_AXIS_DATA];
     snprintf(oracle->method, sizeof oracle->method, "oracle");
@@ -138,11 +139,14 @@ static int64_t oracle_memory(const dit_facts *facts)
 static void predict_memory(const suite_cell *cell, int64_t bytes[4])
 {
     static const dit_cache none;
-    bool cached = cell->cache.policy != DIT_CACHE_NONE;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE, stale = dit_parallel_is_displaced(&cell->emulated);
+    int64_t bands = dit_parallel_bands(&cell->emulated, &cell->facts), patches = cell->emulated.degree[DIT_AXIS_PATCH];
     dit_memory_predict_cached(&cell->parallel, &cell->facts, cell->emulates ? &none : &cell->cache, bytes);
-    if (cell->emulates)
+    if (!cell->emulates) return;
+    if (stale) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
+    if (cached)
         bytes[DIT_MEMORY_STATE] +=
-            cached ? dit_memory_cache_oracle(&cell->facts, &cell->cache) : oracle_memory(&cell->facts);
+            dit_memory_cache_oracle(&cell->facts, &cell->cache) * (bands > patches ? bands : patches);
 }
 
 /* The configuration that decides the numbers: the cell's own, or what its oracle emulates. */
@@ -201,15 +205,18 @@ static void put_cache(dit_json_writer *w, const dit_cache *cache, cJSON *parent)
     if (part) dit_cache_to_json(w, cache, part);
 }
 
-/* An oracle emulates either a mesh or a cache. Data ranks decide for their own images. */
+/* An oracle emulates a mesh, or a cache, or one beside the other. Data ranks decide for their own images. */
 static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
     bool of_cache = cell->emulates && cell->cache.policy != DIT_CACHE_NONE;
+    bool of_both = of_cache && dit_parallel_is_displaced(&cell->emulated);
     suite_cell mesh = *cell;
     mesh.emulates = cell->emulates && !of_cache;
     suite_cell_put_mesh(w, &mesh, document);
     cJSON *parent = of_cache ? dit_json_put_object(w, document, "emulates") : document;
     put_cache(w, &cell->cache, parent);
+    cJSON *emulated = of_both ? dit_json_put_object(w, parent, "mesh") : NULL;
+    if (emulated) dit_json_put_status(w, dit_parallel_to_json(&cell->emulated, emulated));
     if (of_cache && cell->emulated.degree[DIT_AXIS_DATA] > 1)
         dit_json_put_int(w, parent, "data_degree", cell->emulated.degree[DIT_AXIS_DATA]);
 }
@@ -282,6 +289,15 @@ static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON
     dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
+/* Where the steps that a cache reuses come from. */
+static const char *decisions_of(const dit_cache *cache)
+{
+    if (cache->policy == DIT_CACHE_NONE) return "none";
+    if (cache->hits) return "published-count";
+    if (cache->replay[0]) return "replay";
+    return dit_cache_is_known(cache) ? "schedule" : "measured";
+}
+
 static void put_cache_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     bool cached = cell->cache.policy != DIT_CACHE_NONE, measured = !dit_cache_is_known(&cell->cache);
@@ -292,6 +308,7 @@ static void put_cache_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     dit_json_put_string(w, tags, "cache_kind", !cached ? "none" : measured ? "measured" : "schedule");
     dit_json_put_number(w, tags, "cache_threshold", cell->cache.threshold);
     dit_json_put_int(w, tags, "cache_warmup", cell->cache.warmup);
+    dit_json_put_string(w, tags, "decisions", decisions_of(&cell->cache));
 }
 
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
@@ -324,34 +341,33 @@ static void write_settings(const suite_cell *cell, char out[256])
                  parallel->warmup_steps);
 }
 
-/* Writes "u2 fbcache(0.08)" with a cache, whose oracle has no mesh; of a pipeline's oracle "oracle pp M4 W1", "oracle pp r2
- * M4 W1", because the number of stages changes nothing; "oracle patch4 distrifusion W1". */
+/* Writes "u2"; of a pipeline's oracle "oracle pp M4 W1", "oracle pp r2 M4 W1", because the number of stages changes
+ * nothing; "oracle patch4 distrifusion W1"; "oracle" of a cache alone, which has no mesh. */
 static void write_mesh(const suite_cell *cell, char *out, size_t size)
 {
     const int *degree = cell->emulated.degree;
-    char settings[256], rows[32] = "", cache[128];
+    char settings[256], rows[32] = "";
     write_settings(cell, settings);
-    dit_cache_label(&cell->cache, cache, sizeof cache);
     if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
     if (cell->converges)
         snprintf(out, size, "converged, %lld steps", (long long)cell->facts.steps);
-    else if (cell->cache.policy != DIT_CACHE_NONE)
-        snprintf(out, size, "%s %s", cell->emulates ? "oracle" : cell->mesh, cache);
     else if (!cell->emulates)
         snprintf(out, size, "%s%s", cell->mesh, settings);
     else if (degree[DIT_AXIS_PATCH] > 1)
         snprintf(out, size, "oracle patch%d%s", degree[DIT_AXIS_PATCH], settings);
     else
-        snprintf(out, size, "oracle pp%s%s", rows, settings);
+        snprintf(out, size, "oracle%s%s%s", degree[DIT_AXIS_PIPEFUSION] > 1 ? " pp" : "", rows, settings);
 }
 
-/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2". */
+/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2"; with a cache "... u2 fbcache(0.08)". */
 static void write_label(const suite_cell *cell, char *out, size_t size)
 {
-    char subject[256], mesh[384];
+    char subject[256], mesh[384], cache[128] = " ";
+    bool cached = cell->cache.policy != DIT_CACHE_NONE && !cell->converges;
     suite_cell_write_subject(cell, cell->model->variant, subject, sizeof subject);
     write_mesh(cell, mesh, sizeof mesh);
-    snprintf(out, size, "%s %s", subject, mesh);
+    dit_cache_label(&cell->cache, cache + 1, sizeof cache - 1);
+    snprintf(out, size, "%s %s%s", subject, mesh, cached ? cache : "");
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
