@@ -364,7 +364,9 @@ static dit_status read_fabric(const cluster_reader *reader)
 static dit_status read_members(const cluster_reader *reader)
 {
     static const char *const keys[] = {
-        "accelerator", "nodes", "node", "fabric_link", "host_scale", "host_like", "pageable_copy_bytes_per_s", NULL};
+        "accelerator", "nodes",     "node",      "fabric_link",
+        "host_scale",  "host_like", "of_source", "pageable_copy_bytes_per_s",
+        NULL};
     static const char *const facts[] = {NULL};
     suite_cluster *cluster = reader->cluster;
     const char *name, *accelerator, *host;
@@ -382,6 +384,7 @@ static dit_status read_members(const cluster_reader *reader)
     host = name;
     DIT_TRY(dit_json_optional_string(reader->doc, reader->object, "/cluster", "host_like", &host));
     snprintf(cluster->host, sizeof cluster->host, "%s", host);
+    DIT_TRY(dit_json_optional_bool(reader->doc, reader->object, "/cluster", "of_source", &cluster->of_source));
     DIT_TRY(dit_json_optional_number(reader->doc, reader->object, "/cluster", "pageable_copy_bytes_per_s", 1, 1e15,
                                      &cluster->pageable_copy_bytes_per_s));
     snprintf(cluster->accelerator, sizeof cluster->accelerator, "%s", accelerator);

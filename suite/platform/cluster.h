@@ -87,6 +87,7 @@ typedef struct {
     char host[64];     /* the platform that has the same hosts, whose fitted host_scale holds here; else `name` */
     double host_scale; /* of what a software profile says that the host's work costs */
     bool knows_host;   /* the file states host_scale: it was measured */
+    bool of_source;    /* a machine with the hosts of one source; lists of machines leave it out unless it is named */
     double pageable_copy_bytes_per_s; /* from its memory that is not locked to a device; 0: as the profile says */
     int nodes, devices;               /* devices: of one node */
     int ranks;                        /* at most; more than nodes * devices of cores only */

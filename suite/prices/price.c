@@ -30,6 +30,7 @@ dit_status suite_price_machine_facts(const char *platform, suite_price_machine *
         out->nodes = cluster.nodes;
         out->node_devices = cluster.devices;
         out->topology = (int)cluster.topology;
+        out->of_source = cluster.of_source;
         out->limit_w = dit_json_number_or(accelerator.source.root, "power_w", 0);
         suite_accelerator_release(&accelerator);
     }

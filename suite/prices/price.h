@@ -14,6 +14,7 @@ typedef struct {
     char name[64], accelerator[64], link[32]; /* link: class of the devices' links */
     int nodes, node_devices, topology;        /* topology: suite_topology          */
     double limit_w;                           /* power limit of a device; 0: unknown */
+    bool of_source;                           /* as of suite_cluster                 */
 } suite_price_machine;
 
 /* Reads the machine of workloads/platforms/NAME.json. Errors: DIT_ERR_NOT_FOUND; DIT_ERR_UNSUPPORTED for a platform

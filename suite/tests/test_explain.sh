@@ -175,7 +175,7 @@ if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine
     "$ditbench" explain "${tiny[@]}" --json >"$work/json" 2>/dev/null
     meshes=$(grep -c '"parallel":' "$work/json")
     [ "$meshes" -gt 5 ] && [ "$(grep -c '"profile":[[:space:]]*"torch-compile"' "$work/json")" -eq $((meshes + 1)) ] &&
-        [ "$(grep -c '"verdict":' "$work/json")" -eq $((meshes + $(grep -c '"code":' "$work/json"))) ] && grep -q '"verdict":[[:space:]]*"not legal: ' "$work/json"
+        [ "$(grep -c '"verdict":' "$work/json")" -eq $((meshes + $(sed '/"text_encoders":/,$d' "$work/json" | grep -c '"code":'))) ] && grep -q '"verdict":[[:space:]]*"not legal: ' "$work/json"
     report $? "--json has profile and verdict of each mesh, and a verdict of each that is refused"
     "$ditbench" explain flux.1-dev --platform 8xrtx-4090 --gpus 2 -q >"$work/text" 2>&1
     grep -q '^u2 .* out of memory: 8.05 GiB missing of 32.05 GiB ' "$work/text"

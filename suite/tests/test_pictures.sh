@@ -16,7 +16,7 @@ cp "$golden"/tiny_shapes/{config.json,diffusion_pytorch_model.safetensors,text.s
 cp workloads/weights/tiny-shapes/* bundle/
 export DITBENCH_WORKLOADS=$work/workloads
 
-generate() { "$ditbench" generate bundle --num_inference_steps 4 --guidance_scale 2.5 --prompt shapes:test:6 --pixels "$@" -q; }
+generate() { "$ditbench" generate bundle --num_inference_steps 4 --guidance_scale 2.5 --prompt shapes:test:6 --pixels --noise counter "$@" -q; }
 make_bundle() { # with the codec that workloads have
     python3 - "$golden/e2e_tiny_shapes/e2e.json" <<'PYTHON'
 import json, sys

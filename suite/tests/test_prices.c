@@ -227,7 +227,7 @@ static void no_damage_crashes_the_reader(void **state)
 
 /* ---- prices of machines --------------------------------------------------------------------------------------------- */
 
-static const suite_price_machine h100 = {"8xh100-sxm", "h100-sxm-80", "nvlink-h100", 1, 8, 0, 700};
+static const suite_price_machine h100 = {"8xh100-sxm", "h100-sxm-80", "nvlink-h100", 1, 8, 0, 700, false};
 
 static suite_price_terms on(const char *date, suite_price_kind kind)
 {

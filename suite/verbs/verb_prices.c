@@ -71,10 +71,9 @@ static dit_status take_all(prices_call *call)
     if (!call->answer.machines) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of machines");
     for (int i = 0; st == DIT_OK && i < count; i++) {
         suite_priced_machine one;
-        if (suite_priced_machine_read(names[i], &one) == DIT_OK)
-            call->answer.machines[call->answer.machine_count++] = one;
-        else if (dit_error_last()->status != DIT_ERR_UNSUPPORTED)
-            st = dit_error_last()->status;
+        dit_status read = suite_priced_machine_read(names[i], &one);
+        if (read == DIT_OK && !one.machine.of_source) call->answer.machines[call->answer.machine_count++] = one;
+        if (read != DIT_OK && read != DIT_ERR_UNSUPPORTED) st = read;
     }
     suite_names_free(names);
     return st;

@@ -119,7 +119,7 @@ static dit_status take_all(procure_call *call)
     for (int i = 0; st == DIT_OK && i < count; i++) {
         suite_procure_machine *one = &call->list[call->request.machine_count];
         st = suite_priced_machine_read(names[i], &one->priced);
-        bool sold = st == DIT_OK && one->priced.machine.nodes == 1;
+        bool sold = st == DIT_OK && one->priced.machine.nodes == 1 && !one->priced.machine.of_source;
         if (st == DIT_ERR_UNSUPPORTED) st = DIT_OK, dit_error_clear();
         if (!sold) continue;
         if (one->priced.devices > MOST_DEVICES) one->priced.devices = MOST_DEVICES;
