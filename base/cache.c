@@ -289,11 +289,11 @@ static const char *const *keys_of(dit_cache_policy policy)
     static const char *const mask[] = {COMMON, "mask", "first", "last", NULL};
     static const char *const interval[] = {COMMON, "interval", NULL};
     static const char *const magcache[] = {COMMON, "threshold", "ratios", "retention", NULL};
-    static const char *const fbcache[] = {COMMON,        "hits", "cfg",     "threshold",       "mask",
-                                          "mask_policy", "variant", "warmup_interval", NULL};
+    static const char *const fbcache[] = {
+        COMMON, "hits", "cfg", "threshold", "mask", "mask_policy", "variant", "warmup_interval", NULL};
     static const char *const teacache[] = {COMMON, "hits", "cfg", "threshold", "coefficients", NULL};
-    static const char *const dbcache[] = {COMMON, "hits", "cfg",     "threshold",       "mask", "mask_policy", "first",
-                                          "last", "variant", "warmup_interval", NULL};
+    static const char *const dbcache[] = {COMMON,  "hits", "cfg",     "threshold",       "mask", "mask_policy",
+                                          "first", "last", "variant", "warmup_interval", NULL};
     static const char *const fora[] = {"policy", "warmup", "max_hits", "max_consecutive",
                                        "force",  "replay", "interval", NULL};
     static const char *const taylorseer[] = {COMMON, "interval", NULL};
@@ -977,7 +977,8 @@ dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision)
 
 bool dit_cache_is_known(const dit_cache *cache)
 {
-    return cache->replay[0] || cache->hits || cache->mask_is_static || dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
+    return cache->replay[0] || cache->hits || cache->mask_is_static ||
+           dit_cache_kind_of(cache->policy) == DIT_CACHE_SCHEDULE;
 }
 
 bool dit_cache_looks(const dit_cache *cache)

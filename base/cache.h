@@ -71,7 +71,7 @@ typedef struct {
     int warmup;          /* so many first steps are computed; 0 is as 1: the first step always is             */
     int max_hits;        /* in all; 0: any number                                                             */
     int max_consecutive; /* one after the other; 0: any number                                                */
-    int hits;            /* steps that are reused, where no more is known: replay has them evenly spread; 0: no such number */
+    int hits; /* steps that are reused, where no more is known: replay has them evenly spread; 0: no such number */
     int blocks, cut; /* of delta: how many blocks are reused, at the rear before step `cut`, at the front from it on  */
     int interval; /* of interval, delta, fora, taylorseer: steps from one computed step to the next                             */
     bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */

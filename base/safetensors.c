@@ -218,8 +218,8 @@ static dit_status check_shard(const dit_safetensors *file, const cJSON *const *i
             return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s: tensor \"%s\" is absent, but the index in %s places it there",
                             shard->path, items[i]->string, file->path);
     if (table->count != count)
-        return DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s: %d tensors, but the index in %s lists %d of them",
-                        shard->path, table->count, file->path, count);
+        return DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s: %d tensors, but the index in %s lists %d of them", shard->path,
+                        table->count, file->path, count);
     return DIT_OK;
 }
 

@@ -45,9 +45,9 @@ static dit_status check_tensor(int ranks, const dit_text_facts *facts)
 static dit_status check_cfg(int ranks, const dit_text_facts *facts)
 {
     if (ranks % 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CFG,
-                                       "text_encoder_parallel cfg: %d ranks cannot be halved", ranks),
-                              "replicated and broadcast run on any number of ranks");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CFG, "text_encoder_parallel cfg: %d ranks cannot be halved", ranks),
+            "replicated and broadcast run on any number of ranks");
     if (facts->prompts % 2)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH,
                                        "text_encoder_parallel cfg: %lld prompts cannot be halved",

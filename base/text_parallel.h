@@ -40,12 +40,12 @@ bool dit_text_parallel_from_name(const char *name, dit_text_parallel *out);
 
 /* One call of an encoder. */
 typedef struct {
-    int64_t prompts, tokens;     /* B; tokens that the encoder sees                        */
-    int64_t kept_tokens;         /* S of the embeddings: tokens that are not cropped       */
-    int64_t width, pooled;       /* C; P, 0 where pooled text is not asked for             */
-    int64_t heads, key_heads;    /* of queries, and of keys and values                     */
-    int64_t blocks;              /* L                                                      */
-    int64_t element_bytes;       /* e                                                      */
+    int64_t prompts, tokens;  /* B; tokens that the encoder sees                        */
+    int64_t kept_tokens;      /* S of the embeddings: tokens that are not cropped       */
+    int64_t width, pooled;    /* C; P, 0 where pooled text is not asked for             */
+    int64_t heads, key_heads; /* of queries, and of keys and values                     */
+    int64_t blocks;           /* L                                                      */
+    int64_t element_bytes;    /* e                                                      */
 } dit_text_facts;
 
 /* Returns DIT_OK, or why `ranks` ranks cannot share the call in that way: DIT_ERR_CONSTRAINT_HEADS, _TOKENS, _CFG,

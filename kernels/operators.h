@@ -44,13 +44,13 @@ typedef struct {
     int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
     const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks); a key
                                           of -INFINITY does not exist: with none left, out is 0 and lse -INFINITY */
-    const float *relative;             /* NULL, or [H, Sq + Sk - 1]: relative[h, q - k + Sk - 1] is added to the logit of */
-    int64_t ld_relative;               /* query q and key k in every batch entry (T5's position bias); heads ld apart */
-    int64_t kv_group, kv_first;        /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
-    const int32_t *q_position;         /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
-    const int32_t *k_position;         /* at its own position and before; one that sees none has out 0, lse -INFINITY */
-    float scale;                       /* on q.k, normally 1/sqrt(D) */
-    float *out;                        /* [B,Sq,H,D], stride ldo, batch_o */
+    const float *relative;      /* NULL, or [H, Sq + Sk - 1]: relative[h, q - k + Sk - 1] is added to the logit of */
+    int64_t ld_relative;        /* query q and key k in every batch entry (T5's position bias); heads ld apart */
+    int64_t kv_group, kv_first; /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
+    const int32_t *q_position;  /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
+    const int32_t *k_position;  /* at its own position and before; one that sees none has out 0, lse -INFINITY */
+    float scale;                /* on q.k, normally 1/sqrt(D) */
+    float *out;                 /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
     float *lse; /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
 } dit_attention_args;

@@ -67,7 +67,8 @@ static void counted_hits_are_spread_evenly(void **state)
     expect_decisions("{\"policy\":\"teacache\",\"hits\":4,\"coefficients\":[0,0,0,1,0]}", 6, "100001");
     assert_int_equal(read_cache("{\"policy\":\"teacache\",\"hits\":5,\"coefficients\":[0,0,0,1,0]}", 6, &none),
                      DIT_ERR_JSON_VALUE);
-    assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":6,\"max_consecutive\":2}", 8, &none), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":6,\"max_consecutive\":2}", 8, &none),
+                     DIT_ERR_JSON_VALUE);
     assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":3,\"max_hits\":2}", 8, &none), DIT_ERR_JSON_VALUE);
     assert_int_equal(read_cache("{\"policy\":\"fbcache\",\"hits\":1,\"replay\":\"10\"}", 2, &none), DIT_ERR_JSON_VALUE);
     assert_true(read_cache("{\"policy\":\"interval\",\"interval\":2,\"hits\":1}", 8, &none) != DIT_OK);
@@ -559,7 +560,8 @@ static void stages_and_patches_take_known_steps(void **state)
 {
     dit_facts facts = pixart_facts(); /* 20 steps */
     dit_parallel meshes[] = {with_stages(mesh(1, 1, 2, 1), 2), with_patches(mesh(1, 1, 1, 1), 2, DIT_PATCH_NAIVE)};
-    dit_cache fbcache = cache_of("{\"policy\":\"fbcache\"}", 0), fora = cache_of("{\"policy\":\"fora\",\"interval\":2}", 0);
+    dit_cache fbcache = cache_of("{\"policy\":\"fbcache\"}", 0),
+              fora = cache_of("{\"policy\":\"fora\",\"interval\":2}", 0);
     dit_cache replayed = cache_of("{\"policy\":\"fbcache\",\"replay\":\"4,4,4/4,4\"}", 20);
     dit_cache early = cache_of("{\"policy\":\"interval\",\"interval\":3}", 0), late = early;
     (void)state;
@@ -667,8 +669,7 @@ static void a_reused_stage_sends_its_stream(void **state)
         const dit_volume *all = &plain.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
         const dit_volume *left = &cached.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
         assert_int_equal(left->bytes * 20 * 14, all->bytes * (20 * 14 - 8 * reused));
-        assert_int_equal(left->messages * (4 + 16 * 4) * 14,
-                         all->messages * ((4 + 16 * 4) * 14 - 8 * 4 * reused));
+        assert_int_equal(left->messages * (4 + 16 * 4) * 14, all->messages * ((4 + 16 * 4) * 14 - 8 * 4 * reused));
     }
 }
 

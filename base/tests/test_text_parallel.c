@@ -62,8 +62,15 @@ static int64_t sent(dit_text_parallel way, int ranks, int rank, const dit_text_f
 
 static void bytes_are_those_of_the_table(void **state)
 {
-    dit_text_facts clip = {.prompts = 2, .tokens = 77, .kept_tokens = 77, .width = 768, .pooled = 768, .heads = 12,
-                           .key_heads = 12, .blocks = 12, .element_bytes = 2};
+    dit_text_facts clip = {.prompts = 2,
+                           .tokens = 77,
+                           .kept_tokens = 77,
+                           .width = 768,
+                           .pooled = 768,
+                           .heads = 12,
+                           .key_heads = 12,
+                           .blocks = 12,
+                           .element_bytes = 2};
     int64_t embeddings = INT64_C(2) * 512 * 4096 * 4;
     (void)state;
     for (int i = 0; i < DIT_TEXT_PARALLEL_COUNT; i++) assert_int_equal(sent((dit_text_parallel)i, 1, 0, &t5), 0);

@@ -291,7 +291,8 @@ static dit_status finish_transfers(dit_attention *attention)
     for (int i = 0; i < kept(attention)->transfers_per_call; i++)
         DIT_TRY(dit_comm_exchange_wait(patch_comm(attention), transfers_of(attention) + i));
     kept(attention)->under_way--;
-    if (kept(attention)->newest == transfers_of(attention)) kept(attention)->newest = NULL; /* a cache left out later ones */
+    if (kept(attention)->newest == transfers_of(attention))
+        kept(attention)->newest = NULL; /* a cache left out later ones */
     return DIT_OK;
 }
 

@@ -21,11 +21,11 @@ typedef enum { DIT_ORACLE_EVERY_STEP, DIT_ORACLE_COMPUTED_STEPS, DIT_ORACLE_KIND
 
 /* What is emulated, and how far the emulation has come. */
 typedef struct {
-    dit_parallel parallel; /* one pipeline, or one row of patches; joint_text is split or replicate       */
-    int groups;            /* how many bands or patches there are                                        */
-    int group;             /* the group that forwards are about; DIT_ORACLE_ALL: all rows, synchronously */
-    dit_oracle_kind kind;  /* of the blocks that run now                                                 */
-    bool forgets;          /* K and V of these blocks are not remembered: the cache leaves them out      */
+    dit_parallel parallel;        /* one pipeline, or one row of patches; joint_text is split or replicate       */
+    int groups;                   /* how many bands or patches there are                                        */
+    int group;                    /* the group that forwards are about; DIT_ORACLE_ALL: all rows, synchronously */
+    dit_oracle_kind kind;         /* of the blocks that run now                                                 */
+    bool forgets;                 /* K and V of these blocks are not remembered: the cache leaves them out      */
     int newest[DIT_ORACLE_KINDS]; /* 0 or 1: the store of this step; the other one is the step before's  */
 } dit_oracle;
 

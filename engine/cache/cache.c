@@ -251,8 +251,7 @@ void dit_cache_renew(dit_cache_run *run)
         float *newest = now;
         if (i < most)
             combine(run, &run->kept,
-                    (dit_combine_args){
-                        .count = 2, .x = {newest, added[i]}, .a = {per_step, -per_step}, .y = added[i]},
+                    (dit_combine_args){.count = 2, .x = {newest, added[i]}, .a = {per_step, -per_step}, .y = added[i]},
                     of_stream, false);
         now = added[i];
         added[i] = newest;
@@ -369,7 +368,8 @@ static bool refers(const dit_cache_run *run, bool computes)
 static dit_status compute(void *context)
 {
     const dit_cache_call *call = context;
-    if (call->run->indicator && refers(call->run, true)) DIT_TIMED(call->run->rt, DIT_TIME_CACHE, keep_reference(call->run));
+    if (call->run->indicator && refers(call->run, true))
+        DIT_TIMED(call->run->rt, DIT_TIME_CACHE, keep_reference(call->run));
     DIT_TRY(compute_middle(call->run, NULL, NULL));
     return run_last(call);
 }

@@ -251,9 +251,18 @@ static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit
 
 static dit_status read_conditions(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {
-        "kind", "path", "shipped", "captions", "split", "count", "prompts", "negative_prompt", "max_sequence_length",
-        "text_encoder_parallel", "stream_text_encoders", NULL};
+    static const char *const keys[] = {"kind",
+                                       "path",
+                                       "shipped",
+                                       "captions",
+                                       "split",
+                                       "count",
+                                       "prompts",
+                                       "negative_prompt",
+                                       "max_sequence_length",
+                                       "text_encoder_parallel",
+                                       "stream_text_encoders",
+                                       NULL};
     const cJSON *conditions = NULL;
     const char *kind;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));

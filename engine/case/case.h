@@ -36,10 +36,10 @@ typedef struct {
     int64_t max_sequence_length;            /* 0: the pipeline's                                           */
     dit_text_parallel text_encoder_parallel;
     bool stream_text_encoders; /* block by block */
-    const char *text_table;   /* folder that captions are looked up in, instead of the file; or NULL      */
-    const char *text_shipped; /* name of shipped weights that have the table, instead of the folder; or NULL */
-    const cJSON *captions;    /* list of texts, each of which is a caption of the grammar; or NULL         */
-    dit_split split;          /* without a list: the captions are the first ones of this split            */
+    const char *text_table;    /* folder that captions are looked up in, instead of the file; or NULL      */
+    const char *text_shipped;  /* name of shipped weights that have the table, instead of the folder; or NULL */
+    const cJSON *captions;     /* list of texts, each of which is a caption of the grammar; or NULL         */
+    dit_split split;           /* without a list: the captions are the first ones of this split            */
     int split_count;
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */

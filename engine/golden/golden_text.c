@@ -40,7 +40,8 @@ static dit_status read_integers(golden_text *g, const char *name, int32_t **out)
     dit_status st = values && *out ? dit_tensor_read(&view, 0, count, values)
                                    : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld ids", (long long)count);
     for (int64_t i = 0; st == DIT_OK && i < count; i++) {
-        if (!(values[i] >= 0 && values[i] < 1 << 24)) st = DIT_FAIL(DIT_ERR_SHAPE, "%s has %g", name, (double)values[i]);
+        if (!(values[i] >= 0 && values[i] < 1 << 24))
+            st = DIT_FAIL(DIT_ERR_SHAPE, "%s has %g", name, (double)values[i]);
         if (st == DIT_OK) (*out)[i] = (int32_t)values[i];
     }
     free(values);
@@ -84,8 +85,8 @@ static dit_status compare(golden_text *g, const dit_text_encoding *made)
     char label[80], how[48];
     snprintf(how, sizeof how, "%s%s", dit_text_parallel_name(g->params.way), g->params.streamed ? ", streamed" : "");
     snprintf(label, sizeof label, "hidden (%s)", how);
-    DIT_TRY(golden_compare(g->report, g->output, "hidden", label, made->hidden, made->batch * made->tokens * made->width,
-                           g->tolerance));
+    DIT_TRY(golden_compare(g->report, g->output, "hidden", label, made->hidden,
+                           made->batch * made->tokens * made->width, g->tolerance));
     snprintf(label, sizeof label, "pooled (%s)", how);
     if (made->pooled)
         DIT_TRY(golden_compare(g->report, g->output, "pooled", label, made->pooled, made->batch * made->pooled_width,

@@ -27,9 +27,10 @@ static dit_status find_kind(const char *folder, const golden_kind **out)
         *out = kinds[i];
         if (kinds[i]->recognise(folder)) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not a golden folder of a known kind", folder),
-                          "it needs config.json (model), e2e.json (sampling loop), text.json (text encoder), scheduler configs or "
-                          "ops.safetensors");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not a golden folder of a known kind", folder),
+        "it needs config.json (model), e2e.json (sampling loop), text.json (text encoder), scheduler configs or "
+        "ops.safetensors");
 }
 
 /* True for errors that say nothing about the numbers: this engine, or this mesh, cannot compute the folder. */

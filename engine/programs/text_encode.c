@@ -107,15 +107,15 @@ static dit_status draw_ids(text_encode *t)
     int64_t count = t->params.batch * t->params.tokens;
     snprintf(path, sizeof path, "%s/config.json", t->params.folder);
     DIT_TRY(dit_config_read_file(path, &document));
-    dit_status st = dit_text_encoder_read_facts(
-        &(dit_config){.doc = &document, .object = document.root, .pointer = ""}, &facts);
+    dit_status st =
+        dit_text_encoder_read_facts(&(dit_config){.doc = &document, .object = document.root, .pointer = ""}, &facts);
     dit_json_release(&document);
     DIT_TRY(st);
     t->ids = malloc((size_t)count * sizeof *t->ids);
     if (!t->ids) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld ids", (long long)count);
     for (int64_t i = 0; i < count; i++)
-        t->ids[i] = (int32_t)dit_rng_below(t->params.seed, dit_rng_stream("ids"), (uint64_t)i,
-                                           (uint64_t)facts.vocabulary);
+        t->ids[i] =
+            (int32_t)dit_rng_below(t->params.seed, dit_rng_stream("ids"), (uint64_t)i, (uint64_t)facts.vocabulary);
     t->params.input.ids = t->ids;
     return DIT_OK;
 }

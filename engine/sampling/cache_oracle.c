@@ -17,16 +17,17 @@ typedef struct {
     double sum; /* of teacache, since the last computed step */
     int row;    /* hits in a row, as cache-dit counts them    */
     dit_cache_log log;
-    float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences: the streams of all shares
+    float
+        *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences: the streams of all shares
                                               of the images together, those of each band apart */
 } decided;
 
 struct dit_cache_oracle {
     dit_sampler *sampler;
-    dit_oracle *stale;        /* NULL: K and V are of the step                                             */
-    float *first, *middle;    /* the stream of this step, after the first blocks and after the middle ones */
-    float *value, *reference; /* what a test compares: of this step, and of an earlier one */
-    float *input;             /* [batch, image rows, width] on the device: of teacache     */
+    dit_oracle *stale;                /* NULL: K and V are of the step                                             */
+    float *first, *middle;            /* the stream of this step, after the first blocks and after the middle ones */
+    float *value, *reference;         /* what a test compares: of this step, and of an earlier one */
+    float *input;                     /* [batch, image rows, width] on the device: of teacache     */
     int64_t batch, rows, text, width; /* of the stream, [batch, rows, width], text rows first */
     int64_t groups, images;           /* images: of all groups                              */
     int64_t branches;                 /* that decide apart; 1: they decide together         */
@@ -366,8 +367,7 @@ static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *conditio
         dit_sampler_begin_step(s, step, &began);
         DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
         DIT_TRY(dit_cache_oracle_forward(
-            o, &(dit_forward_args){
-                   .latents = s->input, .timestep = s->timestep, .output = s->output, .step = step}));
+            o, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step}));
         DIT_TRY(dit_sampler_advance(s, &all, step));
         DIT_TRY(dit_sampler_end_step(s, step, began, true));
     }

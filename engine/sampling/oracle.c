@@ -108,5 +108,8 @@ static bool oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
     return emulates != NULL;
 }
 
-const dit_executor dit_executor_oracle = {
-    .name = "oracle", .serves = oracle_serves, .create = oracle_create, .run = oracle_run, .cache_log = oracle_cache_log};
+const dit_executor dit_executor_oracle = {.name = "oracle",
+                                          .serves = oracle_serves,
+                                          .create = oracle_create,
+                                          .run = oracle_run,
+                                          .cache_log = oracle_cache_log};

@@ -258,10 +258,8 @@ static int calls_of(const dit_sim *sim, const dit_piece *piece)
 
 static dit_census_call call_of(const dit_sim *sim, const dit_piece *piece)
 {
-    dit_census_call call = {.piece = DIT_CENSUS_BLOCK,
-                            .index = piece->block,
-                            .tensor = sim->census.tensor,
-                            .alone = sim->census.alone};
+    dit_census_call call = {
+        .piece = DIT_CENSUS_BLOCK, .index = piece->block, .tensor = sim->census.tensor, .alone = sim->census.alone};
     if (piece->kind == DIT_PIECE_BEGIN) call.piece = DIT_CENSUS_BEGIN;
     if (piece->kind == DIT_PIECE_HEAD) call.piece = DIT_CENSUS_HEAD;
     while (call.piece == DIT_CENSUS_BLOCK && call.kind + 1 < DIT_BLOCK_KINDS &&

@@ -51,13 +51,15 @@ decode() { # name, config, ranks, options...
         --mca btl_vader_single_copy_mechanism none "$build/bin/ditbench-engine" --case "$work/$name.json" \
         --out "$work/$name-$ranks" "$@" >"$work/log" 2>&1 || { sed 's/^/# /' "$work/log"; return 1; }
 }
-kl='"_class_name":"AutoencoderKL","block_out_channels":[8,16],"norm_num_groups":4,"sample_size":32'
-cog='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
-wan='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
-hunyuan='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
+declare -A configs=(
+    [kl]='"_class_name":"AutoencoderKL","block_out_channels":[8,16],"norm_num_groups":4,"sample_size":32'
+    [cog]='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
+    [wan]='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
+    [hunyuan]='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
+)
 for ranks in 2 3; do
     for vae in kl cog wan hunyuan; do
-        config=${!vae} frames=9
+        config=${configs[$vae]} frames=9
         [ "$vae" != kl ] || frames=1
         [ "$ranks" -gt 2 ] || decode "$vae" "$config" 1 "$frames"
         decode "$vae" "$config" "$ranks" "$frames" --reference "$work/$vae-1/images.safetensors" &&

@@ -60,8 +60,9 @@ static dit_status serial_of(const char *config, dit_sim_serial *out)
 /* Prompts of a batch that differ are computed each, in one call: the host issues it once. */
 static void text_encoders_compute_each_prompt(void **state)
 {
-    static const char t5[] = "\"text_encoders\":[{\"name\":\"t5-xxl\",\"layers\":24,\"width\":4096,\"heads\":64,\"head_dim\":64,"
-                             "\"feed_forward\":10240,\"gated\":true,\"tokens\":512,\"runs\":1}]";
+    static const char t5[] =
+        "\"text_encoders\":[{\"name\":\"t5-xxl\",\"layers\":24,\"width\":4096,\"heads\":64,\"head_dim\":64,"
+        "\"feed_forward\":10240,\"gated\":true,\"tokens\":512,\"runs\":1}]";
     static const char differ[] = ",\"prompts_differ\":true";
     dit_sim_serial one, same, each, twice;
     (void)state;

@@ -8,7 +8,7 @@
 enum { BATCH = 2, TOKENS = 12, VOCABULARY = 50, WIDTH = 32 };
 
 #define T5(more)                                                                                                       \
-    "{\"architectures\": [\"" more "EncoderModel\"], \"d_model\": 32, \"d_kv\": 12, \"num_heads\": 4, \"d_ff\": 40,"  \
+    "{\"architectures\": [\"" more "EncoderModel\"], \"d_model\": 32, \"d_kv\": 12, \"num_heads\": 4, \"d_ff\": 40,"   \
     "\"num_layers\": 3, \"vocab_size\": 50, \"feed_forward_proj\": \"gated-gelu\","                                    \
     "\"relative_attention_num_buckets\": 8, \"relative_attention_max_distance\": 9}"
 #define CLIP(name)                                                                                                     \
@@ -20,8 +20,8 @@ static const char bert[] = "{\"model_type\": \"bert\", \"hidden_size\": 32, \"nu
 static const char llama[] = "{\"architectures\": [\"LlamaModel\"], \"hidden_size\": 32, \"num_attention_heads\": 4,"
                             "\"num_key_value_heads\": 2, \"intermediate_size\": 40, \"num_hidden_layers\": 3,"
                             "\"vocab_size\": 50}";
-static const char *const all[] = {T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"),
-                                  CLIP("CLIPTextModelWithProjection"), bert, llama};
+static const char *const all[] = {
+    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert, llama};
 enum { ALL = sizeof all / sizeof *all };
 
 /* An encoder with what it lives on. */
@@ -257,7 +257,8 @@ static void configs_that_would_give_other_results_are_refused(void **state)
     refuse("{\"model_type\": \"mt5\", \"d_model\": 32, \"d_kv\": 8, \"num_heads\": 4, \"d_ff\": 8, \"num_layers\": 1,"
            "\"vocab_size\": 9, \"relative_attention_num_buckets\": 6}",
            DIT_ERR_UNSUPPORTED, "multiple of 4");
-    refuse("{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"linear\"}}", DIT_ERR_UNSUPPORTED, "rope_scaling");
+    refuse("{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"linear\"}}", DIT_ERR_UNSUPPORTED,
+           "rope_scaling");
     refuse("{\"model_type\": \"llama\", \"hidden_size\": 32, \"num_attention_heads\": 4, \"num_key_value_heads\": 3,"
            "\"intermediate_size\": 8, \"num_hidden_layers\": 1, \"vocab_size\": 9}",
            DIT_ERR_SHAPE, "3 key heads");

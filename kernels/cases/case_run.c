@@ -67,26 +67,13 @@ static const struct {
     unsigned flag;
     const char *word;
 } words[] = {
-    {CAUSAL, "causal"},
-    {DOWN, "down"},
-    {UP, "up"},
-    {BAND, "band"},
-    {RELATIVE, "relative"},
-    {REPLICATE, "replicate"},
-    {BIAS, "bias"},
-    {MASK, "mask"},
-    {GELU, "gelu"},
-    {ERF, "gelu_erf"},
-    {SILU, "silu"},
-    {RESIDUAL, "residual"},
-    {GATE, "gate"},
-    {MODULATE, "modulate"},
-    {DIT_CASE_HIDDEN, "hidden"},
-    {RMS, "rms"},
-    {NORMED, "norm"},
-    {ROPE, "rope"},
-    {LSE, "lse"},
-    {STRIDED, "strided"},
+    {CAUSAL, "causal"}, {DOWN, "down"},         {UP, "up"},
+    {BAND, "band"},     {RELATIVE, "relative"}, {REPLICATE, "replicate"},
+    {BIAS, "bias"},     {MASK, "mask"},         {GELU, "gelu"},
+    {ERF, "gelu_erf"},  {SILU, "silu"},         {RESIDUAL, "residual"},
+    {GATE, "gate"},     {MODULATE, "modulate"}, {DIT_CASE_HIDDEN, "hidden"},
+    {RMS, "rms"},       {NORMED, "norm"},       {ROPE, "rope"},
+    {LSE, "lse"},       {STRIDED, "strided"},
 };
 
 void dit_case_describe(const dit_kernel_case *c, char *out, int size)

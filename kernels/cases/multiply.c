@@ -37,12 +37,9 @@ static void call(dit_case_run *run, const dit_case_target *to)
     }
 
 static const dit_kernel_case checked[] = {
-    MULTIPLY(1, 1, 0),
-    MULTIPLY(5, 65, GELU | STRIDED),
-    MULTIPLY(17, 130, SILU),
-    MULTIPLY(40, 1152, ERF | STRIDED),
-    MULTIPLY(77, 1000, GELU),
-    MULTIPLY(512, 10240, GELU | TIMED),
+    MULTIPLY(1, 1, 0),        MULTIPLY(5, 65, GELU | STRIDED),
+    MULTIPLY(17, 130, SILU),  MULTIPLY(40, 1152, ERF | STRIDED),
+    MULTIPLY(77, 1000, GELU), MULTIPLY(512, 10240, GELU | TIMED),
 };
 
 const dit_operator_cases dit_cases_multiply = {

@@ -91,11 +91,11 @@ typedef struct {
     char wrapper[DIT_COST_PATH];     /* file of kernels/cost/wrapper.h; "": the parts say what is around attention  */
     dit_rule rule;                   /* what becomes of the census's operators                                     */
     double graph_launch_s, graph_kernel_s; /* host time of one graph, and of each kernel in it                      */
-    double view_dispatch_s;           /* host time of a view, which is no kernel                                    */
-    double norm_row_s;                /* time of a processor for one row of a norm, however short                   */
+    double view_dispatch_s;            /* host time of a view, which is no kernel                                    */
+    double norm_row_s;                 /* time of a processor for one row of a norm, however short                   */
     double indexed_elements_per_clock; /* of a processor, in kernels that compute an index for each; 0: no limit     */
-    double picture_element_s;         /* host time of an element of a picture, from decoded to 8 bits; 0: not counted */
-    bool tables_on_device_alone;      /* the model's own pipeline, which one rank runs, makes its tables on the device */
+    double picture_element_s;    /* host time of an element of a picture, from decoded to 8 bits; 0: not counted */
+    bool tables_on_device_alone; /* the model's own pipeline, which one rank runs, makes its tables on the device */
     double pageable_copy_bytes_per_s; /* from host memory that is not locked, while the host waits; 0: no limit     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];

@@ -219,8 +219,8 @@ dit_cost_time dit_wrapper_time(const dit_wrapper *wrapper, const dit_cost_device
     for (int i = 0; i < part->count; i++) {
         const dit_wrapper_row *row = &part->rows[i];
         if (!is_dispatched(row->needs, size)) continue;
-        time.device_s += row->calls * dit_cost_indexed_seconds(device, profile, bytes_of(row, device, size),
-                                                               indexed_of(row, size));
+        time.device_s +=
+            row->calls * dit_cost_indexed_seconds(device, profile, bytes_of(row, device, size), indexed_of(row, size));
         time.kernels += row->calls;
     }
     double views_s = profile->rule.views_free ? 0 : part->views * profile->view_dispatch_s;

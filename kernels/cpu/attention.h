@@ -221,8 +221,7 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
                           .c_row = TILE_WIDTH,
                           .prefetch = s->k});
     if (a->bias) attention_add_bias(s->p, keys, s->bias);
-    if (a->relative)
-        attention_add_relative(s->p, key, keys, rows, a->relative + h * a->ld_relative + row + a->Sk - 1);
+    if (a->relative) attention_add_relative(s->p, key, keys, rows, a->relative + h * a->ld_relative + row + a->Sk - 1);
     if (a->q_position) attention_strike_out(s->p, keys, a->k_position + key, rows, a->q_position + row);
     if (vectors == TILE_VECTORS)
         attention_softmax(keys, D, TILE_VECTORS, s->p, max, total, sums);

@@ -87,7 +87,7 @@ static void mixed_types_and_repeated_operands_cost_an_index_an_element(void **st
         double elements; /* that have an index */
     } rows[] = {
         {"hand", "hand", 5e6},
-        {"\"write\":{\"fp32\":{\"S\":5}}", "\"write\":{\"own\":{\"S\":10}}", 10e6},              /* one factor for all rows */
+        {"\"write\":{\"fp32\":{\"S\":5}}", "\"write\":{\"own\":{\"S\":10}}", 10e6}, /* one factor for all rows */
         {"\"read\":{\"own\":{\"S\":10,\"1\":2}},\"write\":{\"fp32\":{\"S\":5}}",
          "\"read\":{\"own\":{\"S\":10}},\"write\":{\"own\":{\"S\":10}}", 0}, /* times a number */
         {"\"read\":{\"own\":{\"S\":10,\"1\":2}},\"write\":{\"fp32\":{\"S\":5}}",

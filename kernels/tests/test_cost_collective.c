@@ -192,9 +192,9 @@ static void a_message_has_its_share_of_the_channels(void **state)
         double mib;
         int tensors;
         double channels;
-    } rows[] = {{2, 16, 0, 16}, {3, 16, 0, 8},   {4, 16, 0, 8},   {5, 16, 0, 4}, {8, 64, 0, 4},   {8, 65, 0, 8},
-                {8, 65, 2, 4},  {8, 129, 2, 8},  {8, 129, 0, 16}, {9, 16, 0, 2}, {16, 16, 0, 2},  {32, 1, 0, 1},
-                {64, 1, 0, 1},  {8, 4096, 0, 32}};
+    } rows[] = {{2, 16, 0, 16}, {3, 16, 0, 8}, {4, 16, 0, 8},  {5, 16, 0, 4},   {8, 64, 0, 4},
+                {8, 65, 0, 8},  {8, 65, 2, 4}, {8, 129, 2, 8}, {8, 129, 0, 16}, {9, 16, 0, 2},
+                {16, 16, 0, 2}, {32, 1, 0, 1}, {64, 1, 0, 1},  {8, 4096, 0, 32}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dit_cost_group g = group_of(DIT_COST_NVLINK, 1e12, rows[i].ranks, 1);
@@ -202,13 +202,15 @@ static void a_message_has_its_share_of_the_channels(void **state)
         g.tensors = rows[i].tensors;
         assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, bytes).bandwidth_factor, 1, 0); /* no switch */
         g.nvswitch = true;
-        assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, bytes).bandwidth_factor, 0.02 * rows[i].channels, 1e-12);
+        assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, bytes).bandwidth_factor, 0.02 * rows[i].channels,
+                     1e-12);
         g.bandwidth_bytes_per_s = 1e9; /* less than one channel moves */
         assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, bytes).bandwidth_factor, 1, 0);
     }
     dit_cost_group g = group_of(DIT_COST_NVLINK, 1e12, 8, 1);
     g.nvswitch = true;
-    assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e6).bandwidth_factor, 0.02 * 28, 1e-12); /* seven peers */
+    assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e6).bandwidth_factor, 0.02 * 28,
+                 1e-12); /* seven peers */
     g.generation = DIT_COST_HOPPER;
     assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, 1e6).bandwidth_factor, 0.0367 * 4, 1e-12);
 }

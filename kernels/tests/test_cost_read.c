@@ -191,7 +191,8 @@ static void a_clock_follows_from_the_rate_of_fp32(void **state)
     static const struct {
         const char *name;
         double hz;
-    } rows[] = {{"a100-sxm-80", 1.41e9}, {"h100-sxm-80", 1.98e9}, {"l40", 2.49e9}, {"t4", 1.59e9}, {"v100-sxm-32", 1.53e9}};
+    } rows[] = {
+        {"a100-sxm-80", 1.41e9}, {"h100-sxm-80", 1.98e9}, {"l40", 2.49e9}, {"t4", 1.59e9}, {"v100-sxm-32", 1.53e9}};
     dit_cost_profile eager = profile_named("pytorch-eager");
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -29,7 +29,8 @@ static encoder read_encoder(const cJSON *entry, int element_bytes)
                               .key_heads = heads,
                               .blocks = layers,
                               .element_bytes = element_bytes},
-                     .block_parameters = layers * width * (4 * inner + (dit_json_is_true(entry, "gated") ? 3 : 2) * wide)};
+                     .block_parameters =
+                         layers * width * (4 * inner + (dit_json_is_true(entry, "gated") ? 3 : 2) * wide)};
 }
 
 /* One encoder in one way. */

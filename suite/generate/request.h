@@ -16,11 +16,11 @@ typedef struct {
     const char *inputs;         /* safetensors file of embeddings and latents      */
     const char *const *prompts; /* captions for the model's text table, [prompt_count] */
     int prompt_count;
-    const char *negative_prompt; /* of text encoders; NULL: the empty one                                 */
-    int64_t max_sequence_length; /* tokens of a prompt; 0: the pipeline's                                  */
+    const char *negative_prompt;       /* of text encoders; NULL: the empty one                                 */
+    int64_t max_sequence_length;       /* tokens of a prompt; 0: the pipeline's                                  */
     const char *text_encoder_parallel; /* base/text_parallel.h; NULL: replicated                           */
     bool stream_text_encoders;         /* block by block                                                   */
-    const char *split;           /* or: the first split_count captions of a split of shapes, by its name */
+    const char *split;                 /* or: the first split_count captions of a split of shapes, by its name */
     int64_t split_count;
     const char *transformer, *vae, *scheduler; /* folder, folder, file or folder                  */
     const char *weights;                       /* of the transformer, for a model of the catalogue */

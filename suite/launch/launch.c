@@ -180,7 +180,7 @@ static dit_status adapter_command(const suite_launch_plan *plan, suite_command *
     return engine_words(plan, out);
 }
 
-const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, false, false,
+const suite_launcher suite_adapter_launcher = {"adapter",      "the adapter of an external engine", true, false, false,
                                                adapter_command};
 
 /* name, help, runs, writes_script, chooses_nodes, command */
@@ -228,9 +228,10 @@ dit_status suite_launcher_check_without(const suite_launcher *launcher, const su
             return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "'%s' is no name of a node", nodes->items[i]),
                                   "--without takes one name, as `ditbench show` prints it, and may be repeated");
     if (!nodes->count || launcher->chooses_nodes) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_USAGE, "launcher %s starts all ranks on this machine and can leave no node out", launcher->name),
-        "--without needs --launcher srun or sbatch");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE,
+                                   "launcher %s starts all ranks on this machine and can leave no node out",
+                                   launcher->name),
+                          "--without needs --launcher srun or sbatch");
 }
 
 dit_status suite_launcher_find(const char *name, const suite_launcher **out)

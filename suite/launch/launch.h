@@ -27,14 +27,14 @@ typedef struct {
     const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
     bool no_pictures;      /* --no-pictures: an earlier process of the case made them                      */
     int world_size, threads_per_rank;
-    int cores;                   /* of this machine                                                      */
-    bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */
-    bool simulated;              /* out_dir holds what suite_simulate_prepare left; case_file is not read */
-    const char *interpreter;     /* of an adapter that is a script; NULL: `engine` is started by itself          */
-    const cJSON *external;       /* document of a case whose `engine` is an adapter (adapter.h); NULL: it is ours */
-    int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
+    int cores;                    /* of this machine                                                      */
+    bool single_copy;             /* ranks may read each other's memory (suite_launch_single_copy)        */
+    bool simulated;               /* out_dir holds what suite_simulate_prepare left; case_file is not read */
+    const char *interpreter;      /* of an adapter that is a script; NULL: `engine` is started by itself          */
+    const cJSON *external;        /* document of a case whose `engine` is an adapter (adapter.h); NULL: it is ours */
+    int64_t device_memory_bytes;  /* of a simulated device: what counts more is out of memory; 0: no limit */
     const suite_strings *without; /* nodes that get no rank; only launchers that choose nodes; NULL: none  */
-    const suite_wire *wire;      /* the first half of the ranks runs on its first host; NULL: all ranks run here */
+    const suite_wire *wire;       /* the first half of the ranks runs on its first host; NULL: all ranks run here */
 } suite_launch_plan;
 
 /* A way to start `world_size` processes. */

@@ -363,10 +363,9 @@ static dit_status read_fabric(const cluster_reader *reader)
 
 static dit_status read_members(const cluster_reader *reader)
 {
-    static const char *const keys[] = {
-        "accelerator", "nodes",     "node",      "fabric_link",
-        "host_scale",  "host_like", "of_source", "pageable_copy_bytes_per_s",
-        NULL};
+    static const char *const keys[] = {"accelerator", "nodes",     "node",      "fabric_link",
+                                       "host_scale",  "host_like", "of_source", "pageable_copy_bytes_per_s",
+                                       NULL};
     static const char *const facts[] = {NULL};
     suite_cluster *cluster = reader->cluster;
     const char *name, *accelerator, *host;

@@ -417,11 +417,20 @@ static dit_status check_hardware(const dit_json *doc)
 /* Rows of "sources": what a source's name begins with, and what is known of its scripts. */
 static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
 {
-    static const char *const keys[] = {"source",     "model",    "method",
-                                       "why",        "runtime",  "pipefusion_warmup_steps",
-                                       "scope",      "tiling",   "synchronous_steps_more",
-                                       "joint_text", "profiles", "platforms",
-                                       "prompts_differ", NULL};
+    static const char *const keys[] = {"source",
+                                       "model",
+                                       "method",
+                                       "why",
+                                       "runtime",
+                                       "pipefusion_warmup_steps",
+                                       "scope",
+                                       "tiling",
+                                       "synchronous_steps_more",
+                                       "joint_text",
+                                       "profiles",
+                                       "platforms",
+                                       "prompts_differ",
+                                       NULL};
     char pointer[64];
     const char *text, *scope = "pipeline", *model = "", *method = "", *runtime = "", *joint_text = "replicate";
     int64_t steps = 0;

@@ -110,8 +110,9 @@ static void bounds_of_a_key_hold_for_its_values(void **state)
 /* Points of a file may be fitted on, and yet no fit without a machine or a model is held against them. */
 static void a_file_may_be_fitted_on_and_not_judged(void **state)
 {
-    static const char *const plans[] = {PLAN STAGE("a", GEMM, ALONE) "]}",
-                                        PLAN STAGE("a", GEMM, ALONE) "],\"not_judged\":{\"paper_numbers.json\":\"w\"}}"};
+    static const char *const plans[] = {
+        PLAN STAGE("a", GEMM, ALONE) "]}",
+        PLAN STAGE("a", GEMM, ALONE) "],\"not_judged\":{\"paper_numbers.json\":\"w\"}}"};
     (void)state;
     for (int i = 0; i < 2; i++) {
         char path[TEST_FOLDER];

@@ -176,7 +176,8 @@ static void the_newest_price_of_a_server_counts(void **state)
         "{\"accelerator\":\"l40\",\"buys\":\"accelerator\",\"price\":8,\"source\":\"s\"},"
         "{\"accelerator\":\"t4\",\"buys\":\"server\",\"count\":8,\"price\":9,\"doubt\":\"another "
         "form\",\"source\":\"s\"}]}";
-    const suite_price_machine l40 = {"8xl40", "l40", "", 1, 8, 0, 300, false}, l20 = {"8xl20", "l20", "", 1, 8, 0, 275, false};
+    const suite_price_machine l40 = {"8xl40", "l40", "", 1, 8, 0, 300, false},
+                              l20 = {"8xl20", "l20", "", 1, 8, 0, 275, false};
     const suite_price_machine t4 = {"4xt4", "t4", "", 1, 4, 0, 70, false};
     suite_price_book book = {0};
     suite_site site = parse(SITE("5", "0", "0",

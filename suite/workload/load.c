@@ -70,9 +70,8 @@ const char *const *suite_workload_scopes(void)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s", "trace",
-                                       "probe",       "scope",       "waits",      "prompts_differ",
-                                       NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",     "trace",
+                                       "probe",       "scope",       "waits",      "prompts_differ", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;

@@ -110,8 +110,7 @@ void text_norm_run(const dit_text_encoder *e, const float *x, const float *weigh
 {
     int64_t width = e->shape.facts.width;
     layer_norm(e->params.rt, rows_of(e, (float *)x, width), rows_of(e, y, width),
-               &(dit_layer_norm){
-                   .kind = e->shape.norm, .eps = (float)e->shape.eps, .weight = weight, .bias = bias});
+               &(dit_layer_norm){.kind = e->shape.norm, .eps = (float)e->shape.eps, .weight = weight, .bias = bias});
 }
 
 static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit_rows k, dit_rows v)

@@ -9,14 +9,14 @@
 #include "engine/text/encoders/encoder.h"
 
 typedef struct {
-    const char *folder;    /* config.json, and model.safetensors or its shards unless `seeded` */
-    bool seeded;           /* weights are random numbers, by `seed`                            */
+    const char *folder; /* config.json, and model.safetensors or its shards unless `seeded` */
+    bool seeded;        /* weights are random numbers, by `seed`                            */
     uint64_t seed;
-    const char *backend;   /* as dit_runtime_params */
+    const char *backend; /* as dit_runtime_params */
     dit_dtype dtype;
     int threads;
-    bool counting;         /* computes and sends nothing, for `rank` of `ranks` ranks that need not run */
-    int rank, ranks;       /* read only when counting; else the ranks are those of the run               */
+    bool counting;   /* computes and sends nothing, for `rank` of `ranks` ranks that need not run */
+    int rank, ranks; /* read only when counting; else the ranks are those of the run               */
     dit_text_parallel way;
     int64_t batch, tokens; /* prompts, with those of one guidance branch after those of the other, the negative ones
                               first; tokens of each */
@@ -34,7 +34,7 @@ typedef struct {
     int64_t parameters;                         /* elements of weights that this rank read            */
     dit_flops flops;
     int64_t peak_bytes[DIT_MEMORY_CLASS_COUNT], total_peak_bytes; /* of this rank's arenas */
-    dit_comm_counters sent;     /* counting leaves out what a broadcast sends */
+    dit_comm_counters sent;                                       /* counting leaves out what a broadcast sends */
     dit_volume_table predicted; /* what `sent` must be (engine/results/record.h checks it) */
 } dit_text_encoding;
 

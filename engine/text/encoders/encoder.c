@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* All architectures. */
-static const text_class *const classes[] = {&text_t5,   &text_umt5,           &text_mt5, &text_bert,
+static const text_class *const classes[] = {&text_t5,   &text_umt5,           &text_mt5,  &text_bert,
                                             &text_clip, &text_clip_projected, &text_llama};
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
@@ -42,7 +42,9 @@ static dit_status find_class(const dit_config *config, const text_class **out)
         if (!name && type && strcmp(type, classes[i]->model_type) == 0) return DIT_OK;
     }
     return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "text encoder \"%s\" is not built",
-                                       name ? name : type ? type : "of a config that names no architecture"),
+                                       name   ? name
+                                       : type ? type
+                                              : "of a config that names no architecture"),
                               "built", built);
 }
 
@@ -154,8 +156,7 @@ static dit_status load_weights(dit_text_encoder *e)
     DIT_TRY(load_projection(e));
     DIT_TRY(dit_arena_alloc(&rt->run, held * (int64_t)sizeof *e->blocks, &memory));
     e->blocks = memory;
-    for (int64_t i = 0; !e->params.streamed && i < e->blocks_run; i++)
-        DIT_TRY(text_block_load(e, i, &e->blocks[i]));
+    for (int64_t i = 0; !e->params.streamed && i < e->blocks_run; i++) DIT_TRY(text_block_load(e, i, &e->blocks[i]));
     return DIT_OK;
 }
 

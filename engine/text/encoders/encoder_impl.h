@@ -62,24 +62,24 @@ struct dit_text_encoder {
     const text_class *klass;
     text_shape shape;
     dit_text_encoder_params params;
-    dit_weights weights; /* the caller's; seeded layers have biases as the shape says */
-    dit_scope root;      /* of all parameters, with this rank's share */
-    const char *tokens;  /* name of the table of token embeddings */
+    dit_weights weights;         /* the caller's; seeded layers have biases as the shape says */
+    dit_scope root;              /* of all parameters, with this rank's share */
+    const char *tokens;          /* name of the table of token embeddings */
     int64_t H, key_heads, inner; /* of this rank */
     int64_t blocks_run;
-    text_block *blocks; /* [blocks_run], or 1 if streamed */
-    const float *relative; /* of all blocks, or NULL */
+    text_block *blocks;                             /* [blocks_run], or 1 if streamed */
+    const float *relative;                          /* of all blocks, or NULL */
     const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
     dit_linear projection;
-    float *stream, *normed;           /* [batch, tokens, width] */
-    float *wide;                      /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
-    float *attended;                  /* [batch, tokens, H D] */
-    float *kept;                      /* [batch, tokens, width] hidden state that later blocks go on from, or NULL */
-    float *pooled_rows, *pooled;      /* [batch, width], [batch, facts.pooled] */
-    float *mask;                      /* [batch, tokens] on the logits */
-    float *cosines, *sines;           /* [tokens, head_dim] */
-    int32_t *positions;               /* [tokens] 0, 1, ... */
-    bool masked;                      /* the run has a mask */
+    float *stream, *normed;      /* [batch, tokens, width] */
+    float *wide;                 /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
+    float *attended;             /* [batch, tokens, H D] */
+    float *kept;                 /* [batch, tokens, width] hidden state that later blocks go on from, or NULL */
+    float *pooled_rows, *pooled; /* [batch, width], [batch, facts.pooled] */
+    float *mask;                 /* [batch, tokens] on the logits */
+    float *cosines, *sines;      /* [tokens, head_dim] */
+    int32_t *positions;          /* [tokens] 0, 1, ... */
+    bool masked;                 /* the run has a mask */
 };
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
