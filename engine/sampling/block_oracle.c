@@ -210,16 +210,7 @@ static dit_status block_oracle_run(dit_sampler *s, const dit_condition *conditio
         o->group[group].log = (dit_cache_log){.steps = s->scheduler->steps};
         memset(o->group[group].count, 0, (size_t)s->rt->facts.layers * sizeof *o->group->count);
     }
-    for (int step = 0; step < s->scheduler->steps; step++) {
-        dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-        int64_t began;
-        dit_sampler_begin_step(s, step, &began);
-        DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
-        DIT_TRY(forward(s, step));
-        DIT_TRY(dit_sampler_advance(s, &all, step));
-        DIT_TRY(dit_sampler_end_step(s, step, began, true));
-    }
-    return DIT_OK;
+    return dit_sampler_each_step(s, condition, forward);
 }
 
 static const dit_cache_log *block_oracle_log(const dit_sampler *s, int group)
@@ -228,14 +219,5 @@ static const dit_cache_log *block_oracle_log(const dit_sampler *s, int group)
     return &o->group[group].log;
 }
 
-static bool block_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
-{
-    (void)rt, (void)emulates;
-    return false; /* the case asks for it, and no mesh */
-}
-
-const dit_executor dit_executor_block_oracle = {.name = "block-oracle",
-                                                .serves = block_oracle_serves,
-                                                .create = block_oracle_create,
-                                                .run = block_oracle_run,
-                                                .cache_log = block_oracle_log};
+const dit_executor dit_executor_block_oracle = {
+    .name = "block-oracle", .create = block_oracle_create, .run = block_oracle_run, .cache_log = block_oracle_log};

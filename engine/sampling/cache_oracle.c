@@ -357,21 +357,18 @@ static dit_status cache_oracle_create(dit_sampler *s)
     return DIT_OK;
 }
 
+static dit_status forward(dit_sampler *s, int step)
+{
+    return dit_cache_oracle_forward(
+        s->executor_state,
+        &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step});
+}
+
 static dit_status cache_oracle_run(dit_sampler *s, const dit_condition *condition)
 {
     dit_cache_oracle *o = s->executor_state;
     dit_cache_oracle_begin(o);
-    for (int step = 0; step < s->scheduler->steps; step++) {
-        dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-        int64_t began;
-        dit_sampler_begin_step(s, step, &began);
-        DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
-        DIT_TRY(dit_cache_oracle_forward(
-            o, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step}));
-        DIT_TRY(dit_sampler_advance(s, &all, step));
-        DIT_TRY(dit_sampler_end_step(s, step, began, true));
-    }
-    return DIT_OK;
+    return dit_sampler_each_step(s, condition, forward);
 }
 
 const dit_cache_log *dit_cache_oracle_log(const dit_cache_oracle *o, int group)
@@ -384,14 +381,5 @@ static const dit_cache_log *cache_oracle_log(const dit_sampler *s, int group)
     return dit_cache_oracle_log(s->executor_state, group);
 }
 
-static bool cache_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
-{
-    (void)rt, (void)emulates;
-    return false; /* the case asks for it, and no mesh */
-}
-
-const dit_executor dit_executor_cache_oracle = {.name = "cache-oracle",
-                                                .serves = cache_oracle_serves,
-                                                .create = cache_oracle_create,
-                                                .run = cache_oracle_run,
-                                                .cache_log = cache_oracle_log};
+const dit_executor dit_executor_cache_oracle = {
+    .name = "cache-oracle", .create = cache_oracle_create, .run = cache_oracle_run, .cache_log = cache_oracle_log};

@@ -176,9 +176,11 @@ static void decide(module_oracle *o)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static dit_status forward(dit_sampler *s, module_oracle *o)
+static dit_status forward(dit_sampler *s, int step)
 {
-    dit_window whole = dit_model_whole(s->model, o->step);
+    module_oracle *o = s->executor_state;
+    dit_window whole = dit_model_whole(s->model, step);
+    o->step = step;
     dit_model_set_window(s->model, &whole);
     decide(o);
     s->model->modules = &o->watch;
@@ -196,16 +198,7 @@ static dit_status module_oracle_run(dit_sampler *s, const dit_condition *conditi
     o->log = (dit_cache_log){.steps = s->scheduler->steps};
     memset(o->since, 0, sizeof o->since);
     for (int64_t i = 0; i < histories_of(s); i++) o->histories[i].count = 0, o->histories[i].seen = -1;
-    for (o->step = 0; o->step < s->scheduler->steps; o->step++) {
-        dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, o->step);
-        int64_t began;
-        dit_sampler_begin_step(s, o->step, &began);
-        DIT_TRY(dit_sampler_fill_input(s, &all, o->step, condition));
-        DIT_TRY(forward(s, o));
-        DIT_TRY(dit_sampler_advance(s, &all, o->step));
-        DIT_TRY(dit_sampler_end_step(s, o->step, began, true));
-    }
-    return DIT_OK;
+    return dit_sampler_each_step(s, condition, forward);
 }
 
 /* All images are decided for alike, by the schedule. */
@@ -215,14 +208,5 @@ static const dit_cache_log *module_oracle_log(const dit_sampler *s, int group)
     return &((const module_oracle *)s->executor_state)->log;
 }
 
-static bool module_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
-{
-    (void)rt, (void)emulates;
-    return false; /* the case asks for it, and no mesh */
-}
-
-const dit_executor dit_executor_module_oracle = {.name = "module-oracle",
-                                                 .serves = module_oracle_serves,
-                                                 .create = module_oracle_create,
-                                                 .run = module_oracle_run,
-                                                 .cache_log = module_oracle_log};
+const dit_executor dit_executor_module_oracle = {
+    .name = "module-oracle", .create = module_oracle_create, .run = module_oracle_run, .cache_log = module_oracle_log};

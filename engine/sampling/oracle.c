@@ -63,18 +63,12 @@ static dit_status run_stale(dit_sampler *s, int step)
     return DIT_OK;
 }
 
-/* Steps build on each other here: none is left out. */
-static dit_status run_step(dit_sampler *s, int step, const dit_condition *condition)
+static dit_status forward_step(dit_sampler *s, int step)
 {
-    dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-    int64_t began;
-    dit_sampler_begin_step(s, step, &began);
-    DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
     oracle_state *state = s->executor_state;
     DIT_TRY(step < s->emulates->warmup_steps ? forward(s, DIT_ORACLE_ALL, step, s->output) : run_stale(s, step));
     dit_oracle_end_step(&state->oracle, !state->cache || dit_cache_oracle_computed(state->cache, step));
-    DIT_TRY(dit_sampler_advance(s, &all, step));
-    return dit_sampler_end_step(s, step, began, true);
+    return DIT_OK;
 }
 
 /* Fills K and V: without synchronous steps, the first step's inputs give the K and V of the step before it. */
@@ -92,8 +86,7 @@ static dit_status oracle_run(dit_sampler *s, const dit_condition *condition)
     const oracle_state *state = s->executor_state;
     if (state->cache) dit_cache_oracle_begin(state->cache);
     if (dit_parallel_has_fill(s->emulates, &s->rt->facts)) DIT_TRY(fill(s, condition));
-    for (int step = 0; step < s->scheduler->steps; step++) DIT_TRY(run_step(s, step, condition));
-    return DIT_OK;
+    return dit_sampler_each_step(s, condition, forward_step);
 }
 
 static const dit_cache_log *oracle_cache_log(const dit_sampler *s, int group)

@@ -188,16 +188,7 @@ static dit_status output_oracle_run(dit_sampler *s, const dit_condition *conditi
     output_oracle *o = s->executor_state;
     for (int64_t group = 0; group < o->groups; group++)
         o->group[group] = (decided){.log = {.steps = s->scheduler->steps}};
-    for (int step = 0; step < s->scheduler->steps; step++) {
-        dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-        int64_t began;
-        dit_sampler_begin_step(s, step, &began);
-        DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
-        DIT_TRY(forward(s, step));
-        DIT_TRY(dit_sampler_advance(s, &all, step));
-        DIT_TRY(dit_sampler_end_step(s, step, began, true));
-    }
-    return DIT_OK;
+    return dit_sampler_each_step(s, condition, forward);
 }
 
 static const dit_cache_log *output_oracle_log(const dit_sampler *s, int group)
@@ -206,14 +197,5 @@ static const dit_cache_log *output_oracle_log(const dit_sampler *s, int group)
     return &o->group[group].log;
 }
 
-static bool output_oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
-{
-    (void)rt, (void)emulates;
-    return false; /* the case asks for it, and no mesh */
-}
-
-const dit_executor dit_executor_output_oracle = {.name = "output-oracle",
-                                                 .serves = output_oracle_serves,
-                                                 .create = output_oracle_create,
-                                                 .run = output_oracle_run,
-                                                 .cache_log = output_oracle_log};
+const dit_executor dit_executor_output_oracle = {
+    .name = "output-oracle", .create = output_oracle_create, .run = output_oracle_run, .cache_log = output_oracle_log};

@@ -334,3 +334,17 @@ dit_status dit_sampler_gather(dit_sampler *s)
                             s->scheduler->steps);
     return DIT_OK;
 }
+
+dit_status dit_sampler_each_step(dit_sampler *s, const dit_condition *condition, dit_sampler_forward *forward)
+{
+    for (int step = 0; step < s->scheduler->steps; step++) {
+        dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
+        int64_t began;
+        dit_sampler_begin_step(s, step, &began);
+        DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
+        DIT_TRY(forward(s, step));
+        DIT_TRY(dit_sampler_advance(s, &all, step));
+        DIT_TRY(dit_sampler_end_step(s, step, began, true));
+    }
+    return DIT_OK;
+}

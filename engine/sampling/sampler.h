@@ -17,7 +17,8 @@ typedef struct dit_sampler dit_sampler;
 /* An executor: decides the order of a step's pieces, and the messages between stages (executor.h lists all). */
 typedef struct dit_executor {
     const char *name;
-    /* True if it can run this rank's mesh; `emulates`: NULL, or the mesh whose staleness one rank emulates. */
+    /* True if it can run this rank's mesh; `emulates`: NULL, or the mesh whose staleness one rank emulates. NULL where the
+     * mesh does not decide: the case asks for it, or it serves any. */
     bool (*serves)(const dit_runtime *rt, const dit_parallel *emulates);
     /* Allocates its buffers and sets sampler->executor_state; NULL: it needs none. All else in the sampler is set. */
     dit_status (*create)(dit_sampler *sampler);
@@ -111,5 +112,9 @@ dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, i
 int dit_sampler_begin_step(dit_sampler *sampler, int step, int64_t *began);
 /* Marks the end of a step: sets step_ns, and calls on_step if `whole`: all rows are at this step. */
 dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began, bool whole);
+/* Makes sampler->output from sampler->input for all rows. */
+typedef dit_status dit_sampler_forward(dit_sampler *sampler, int step);
+/* Runs all steps, each with one such forward, as oracles do; steps build on each other, so none is left out. */
+dit_status dit_sampler_each_step(dit_sampler *sampler, const dit_condition *condition, dit_sampler_forward *forward);
 
 #endif

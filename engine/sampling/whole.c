@@ -32,10 +32,4 @@ static dit_status whole_run(dit_sampler *s, const dit_condition *condition)
     return DIT_OK;
 }
 
-static bool whole_serves(const dit_runtime *rt, const dit_parallel *emulates)
-{
-    (void)rt, (void)emulates;
-    return true;
-}
-
-const dit_executor dit_executor_whole = {.name = "whole", .serves = whole_serves, .run = whole_run};
+const dit_executor dit_executor_whole = {.name = "whole", .run = whole_run};
