@@ -1,5 +1,5 @@
 /* Splitters: steps that cut a text into pieces, and the table that makes them from tokenizer.json's "pre_tokenizer". */
-#include "engine/unicode/steps.h"
+#include "engine/unicode/step_source.h"
 
 #include "base/words.h"
 
@@ -82,8 +82,7 @@ dit_status dit_step_metaspace(const dit_step *step, dit_span text, bool first, d
     bool prepends = step->flags[DIT_METASPACE_ALWAYS] || (step->flags[DIT_METASPACE_FIRST] && first);
     if (prepends && text.at[0] != ' ' && !begins_with(text, META)) dit_buffer_text(&made, META);
     replace_blanks(&made, text);
-    if (made.failed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text");
-    dit_span whole = {made.data, made.used};
+    dit_span whole = {made.data, made.failed ? 0 : made.used};
     size_t start = 0;
     for (size_t i = 1; i < whole.length && step->flags[DIT_METASPACE_SPLIT]; i++) {
         if (!begins_with((dit_span){whole.at + i, whole.length - i}, META)) continue;
@@ -91,8 +90,9 @@ dit_status dit_step_metaspace(const dit_step *step, dit_span text, bool first, d
         start = i;
     }
     add_part(out, whole, start, whole.length, first);
+    dit_status st = made.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text") : DIT_OK;
     dit_buffer_release(&made);
-    return DIT_OK;
+    return st;
 }
 
 dit_status dit_step_bytes(const dit_step *step, dit_span text, bool first, dit_pieces *out)
@@ -106,10 +106,7 @@ dit_status dit_step_bytes(const dit_step *step, dit_span text, bool first, dit_p
         int32_t code = printable ? byte : byte <= 32 ? 0x100 + byte : byte == 0xAD ? 0x143 : 0x121 + byte - 127;
         dit_utf8_append(&made, code);
     }
-    dit_status st = made.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text") : DIT_OK;
-    if (st == DIT_OK) dit_pieces_add(out, (dit_span){made.data, made.used}, first);
-    dit_buffer_release(&made);
-    return st;
+    return dit_pieces_take(&made, first, out, DIT_OK);
 }
 
 /* A blank in front has to be there before the text is split. */
@@ -119,20 +116,10 @@ static dit_status run_blank_in_front(const dit_step *step, dit_span text, bool f
     (void)step;
     if (text.at[0] != ' ') dit_buffer_char(&made, ' ');
     dit_buffer_append(&made, text.at, text.length);
-    dit_status st = made.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text") : DIT_OK;
-    if (st == DIT_OK) dit_pieces_add(out, (dit_span){made.data, made.used}, first);
-    dit_buffer_release(&made);
-    return st;
+    return dit_pieces_take(&made, first, out, DIT_OK);
 }
 
 /* ---- from tokenizer.json ----------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const dit_json *doc;
-    const cJSON *object;
-    const char *pointer;
-    dit_steps *steps;
-} source;
 
 dit_status dit_pattern_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_pattern **out)
 {
@@ -154,14 +141,9 @@ dit_status dit_pattern_read(const dit_json *doc, const cJSON *object, const char
     return st;
 }
 
-static dit_status make_words(const source *s)
+static dit_status make_bert(const dit_step_source *s)
 {
-    return dit_steps_add_run(s->steps, dit_step_split_words, false, false, false);
-}
-
-static dit_status make_bert(const source *s)
-{
-    DIT_TRY(make_words(s));
+    DIT_TRY(dit_steps_add_run(s->steps, dit_step_split_words, false, false, false));
     return dit_steps_add_run(s->steps, dit_step_split_punctuation, false, false, false);
 }
 
@@ -171,19 +153,19 @@ static dit_status make_bert(const source *s)
     "1f189}"                                                                                                           \
     "\\x{200c}\\x{200d}"
 
-static dit_status make_whitespace(const source *s)
+static dit_status make_whitespace(const dit_step_source *s)
 {
     return dit_steps_add_pattern(s->steps, "[" RUST_WORDS "]+|[^" RUST_WORDS "\\s]+", false, true);
 }
 
-static dit_status make_digits(const source *s)
+static dit_status make_digits(const dit_step_source *s)
 {
     bool each = false;
     DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "individual_digits", &each));
     return dit_steps_add_pattern(s->steps, each ? "\\p{N}" : "\\p{N}+", false, false);
 }
 
-static dit_status make_punctuation(const source *s)
+static dit_status make_punctuation(const dit_step_source *s)
 {
     const char *behavior = dit_json_text_or(s->object, "behavior", "Isolated");
     if (strcmp(behavior, "Isolated") != 0)
@@ -192,7 +174,7 @@ static dit_status make_punctuation(const source *s)
     return dit_steps_add_run(s->steps, dit_step_split_punctuation, false, false, false);
 }
 
-static dit_status make_metaspace(const source *s)
+static dit_status make_metaspace(const dit_step_source *s)
 {
     static const char *const schemes[] = {"always", "first", "never", NULL};
     const char *scheme = "always", *replacement = META;
@@ -210,7 +192,7 @@ static dit_status make_metaspace(const source *s)
     return dit_steps_add_run(s->steps, dit_step_metaspace, found == 0, found == 1, split);
 }
 
-static dit_status make_bytes(const source *s)
+static dit_status make_bytes(const dit_step_source *s)
 {
     bool in_front = true, splits = true;
     DIT_TRY(dit_json_optional_bool(s->doc, s->object, s->pointer, "add_prefix_space", &in_front));
@@ -220,7 +202,7 @@ static dit_status make_bytes(const source *s)
     return dit_steps_add_run(s->steps, dit_step_bytes, false, false, false);
 }
 
-static dit_status make_split(const source *s)
+static dit_status make_split(const dit_step_source *s)
 {
     static const char *const behaviors[] = {"Isolated", "Removed", NULL};
     const char *behavior;
@@ -239,43 +221,27 @@ static dit_status make_split(const source *s)
     return dit_steps_add(s->steps, &step);
 }
 
-static dit_status make_sequence(const source *s)
+static dit_status make_sequence(const dit_step_source *s)
 {
-    const cJSON *list = dit_json_member(s->object, "pretokenizers"), *item;
-    char pointer[256];
-    int index = 0;
-    if (!cJSON_IsArray(list))
-        return dit_json_fail(s->doc, s->pointer, DIT_ERR_JSON_MISSING, "a Sequence needs \"pretokenizers\"");
-    cJSON_ArrayForEach(item, list)
-    {
-        snprintf(pointer, sizeof pointer, "%.200s/pretokenizers/%d", s->pointer, index++);
-        DIT_TRY(dit_steps_read_splitter(s->doc, item, pointer, s->steps));
-    }
-    return DIT_OK;
+    return dit_step_source_each(s, "pretokenizers", dit_steps_read_splitter);
 }
 
 /* All types of splitters. */
-static const struct {
-    const char *type;
-    dit_status (*make)(const source *s);
-} kinds[] = {
-    {"BertPreTokenizer", make_bert}, {"ByteLevel", make_bytes},         {"Digits", make_digits},
-    {"Metaspace", make_metaspace},   {"Punctuation", make_punctuation}, {"Sequence", make_sequence},
-    {"Split", make_split},           {"Whitespace", make_whitespace},   {"WhitespaceSplit", make_words},
+static const dit_step_kind kinds[] = {
+    {"BertPreTokenizer", NULL, make_bert},
+    {"ByteLevel", NULL, make_bytes},
+    {"Digits", NULL, make_digits},
+    {"Metaspace", NULL, make_metaspace},
+    {"Punctuation", NULL, make_punctuation},
+    {"Sequence", NULL, make_sequence},
+    {"Split", NULL, make_split},
+    {"Whitespace", NULL, make_whitespace},
+    {"WhitespaceSplit", dit_step_split_words, NULL},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 dit_status dit_steps_read_splitter(const dit_json *doc, const cJSON *object, const char *pointer, dit_steps *steps)
 {
-    const char *type, *names[KIND_COUNT + 1] = {0};
-    const source s = {doc, object, pointer, steps};
-    if (!object) return DIT_OK;
-    DIT_TRY(dit_json_require_string(doc, object, pointer, "type", &type));
-    for (int i = 0; i < KIND_COUNT; i++) {
-        names[i] = kinds[i].type;
-        if (strcmp(type, kinds[i].type) == 0) return kinds[i].make(&s);
-    }
-    return dit_words_hint_all(
-        dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED, "the pre_tokenizer %.80s is not implemented", type),
-        "there are", names);
+    const dit_step_source source = {doc, object, pointer, steps};
+    return dit_step_kinds_read(kinds, KIND_COUNT, "pre_tokenizer", &source);
 }

@@ -16,6 +16,14 @@ void dit_pieces_add(dit_pieces *pieces, dit_span text, bool first)
     if (pieces->text.failed) pieces->failed = true;
 }
 
+dit_status dit_pieces_take(dit_buffer *made, bool first, dit_pieces *pieces, dit_status st)
+{
+    if (st == DIT_OK && made->failed) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a piece of text");
+    if (st == DIT_OK) dit_pieces_add(pieces, (dit_span){made->data, made->used}, first);
+    dit_buffer_release(made);
+    return st;
+}
+
 dit_span dit_pieces_get(const dit_pieces *pieces, int index)
 {
     const dit_piece *piece = &pieces->at[index];

@@ -23,6 +23,8 @@ typedef struct {
 } dit_pieces;
 /* Copies a piece; an empty one is left out. */
 void dit_pieces_add(dit_pieces *pieces, dit_span text, bool first);
+/* Adds what a step made, unless st says that it failed, and frees it. Returns st. Errors: DIT_ERR_MEMORY, too. */
+dit_status dit_pieces_take(dit_buffer *made, bool first, dit_pieces *pieces, dit_status st);
 /* Valid until the next piece is added. */
 dit_span dit_pieces_get(const dit_pieces *pieces, int index);
 void dit_pieces_release(dit_pieces *pieces);
