@@ -76,12 +76,30 @@ static void put_plan(dit_json_writer *w, const suite_layer_question *question, c
 
 /* ---- a record ---------------------------------------------------------------------------------------------------- */
 
-static const double most_whole = 9007199254740992.0; /* 2^53: what JSON carries exactly */
-
-/* What is too large for a record is left out; an error beside it says it in words. */
-static void put_bytes(dit_json_writer *w, cJSON *memory, const char *key, double bytes)
+dit_status suite_plan_read_costs(const dit_json *document, const char *folder, suite_plan_costs *out)
 {
-    if (bytes < most_whole) dit_json_put_int(w, memory, key, (int64_t)ceil(bytes));
+    const char *element = suite_case_platform(document->root, "element");
+    char accelerator[SUITE_PATH], stack[SUITE_PATH];
+    DIT_TRY(suite_path(accelerator, "%s/accelerator.json", folder));
+    DIT_TRY(suite_path(stack, "%s/profile.json", folder));
+    DIT_TRY(dit_cost_profile_read(stack, &out->profile));
+    return dit_cost_device_read(accelerator, element, &out->profile, &out->device);
+}
+
+cJSON *suite_plan_begin_record(dit_json_writer *w, const char *program, int devices)
+{
+    cJSON *record = dit_json_new_object(w);
+    dit_json_put_string(w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(w, record, "evidence", "simulated");
+    dit_json_put_string(w, record, "program", program);
+    dit_json_put_int(w, record, "world_size", devices);
+    dit_json_put_int(w, record, "threads_per_rank", 1);
+    return record;
+}
+
+void suite_plan_put_bytes(dit_json_writer *w, cJSON *memory, const char *key, double bytes)
+{
+    if (bytes < SUITE_PLAN_MOST_WHOLE) dit_json_put_int(w, memory, key, (int64_t)ceil(bytes));
 }
 
 /* Of the fullest device, in the classes of other records: states are gradients, moments and fp32 weights. */
@@ -91,30 +109,19 @@ static void put_memory(dit_json_writer *w, const suite_plan *plan, cJSON *record
     for (int i = 1; i < plan->stages; i++)
         if (plan->stage[i].total_bytes > fullest->total_bytes) fullest = &plan->stage[i];
     cJSON *memory = dit_json_put_object(w, record, "memory");
-    put_bytes(w, memory, "weights_bytes", fullest->weight_bytes);
-    put_bytes(w, memory, "state_bytes", fullest->state_bytes - fullest->weight_bytes);
-    put_bytes(w, memory, "activations_bytes", fullest->activation_bytes);
-    put_bytes(w, memory, "communication_bytes", fullest->working_bytes);
-    put_bytes(w, memory, "total_bytes", fullest->total_bytes);
-}
-
-static cJSON *begin_record(dit_json_writer *w, const suite_layer_question *question)
-{
-    cJSON *record = dit_json_new_object(w);
-    dit_json_put_string(w, record, "schema", "ditbench.record/1");
-    dit_json_put_string(w, record, "evidence", "simulated");
-    dit_json_put_string(w, record, "program", "layer_plan");
-    dit_json_put_int(w, record, "world_size", question->devices);
-    dit_json_put_int(w, record, "threads_per_rank", 1);
-    return record;
+    suite_plan_put_bytes(w, memory, "weights_bytes", fullest->weight_bytes);
+    suite_plan_put_bytes(w, memory, "state_bytes", fullest->state_bytes - fullest->weight_bytes);
+    suite_plan_put_bytes(w, memory, "activations_bytes", fullest->activation_bytes);
+    suite_plan_put_bytes(w, memory, "communication_bytes", fullest->working_bytes);
+    suite_plan_put_bytes(w, memory, "total_bytes", fullest->total_bytes);
 }
 
 static dit_status write_record(const suite_layer_question *question, const suite_plan *plan, const char *path)
 {
-    if (plan->seconds * 1e9 >= most_whole)
+    if (plan->seconds * 1e9 >= SUITE_PLAN_MOST_WHOLE)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a planned step takes %.3g s, more than a record holds", plan->seconds);
     dit_json_writer w = {0};
-    cJSON *record = begin_record(&w, question);
+    cJSON *record = suite_plan_begin_record(&w, "layer_plan", question->devices);
     cJSON *latency = dit_json_put_array(&w, dit_json_put_object(&w, record, "samples"), "latency_ns");
     dit_json_put_int(&w, latency, NULL, (int64_t)llround(plan->seconds * 1e9));
     put_memory(&w, plan, record);
@@ -130,9 +137,9 @@ static dit_status write_record(const suite_layer_question *question, const suite
 static dit_status write_needed(const suite_layer_question *question, const suite_plan *plan, const char *path)
 {
     dit_json_writer w = {0};
-    cJSON *record = begin_record(&w, question);
+    cJSON *record = suite_plan_begin_record(&w, "layer_plan", question->devices);
     if (isfinite(plan->least_bytes))
-        put_bytes(&w, dit_json_put_object(&w, record, "memory"), "total_bytes", plan->least_bytes);
+        suite_plan_put_bytes(&w, dit_json_put_object(&w, record, "memory"), "total_bytes", plan->least_bytes);
     return dit_json_finish_file(&w, record, path, false);
 }
 
@@ -167,19 +174,14 @@ static dit_status leave(const suite_layer_question *question, const suite_plan *
 dit_status suite_plan_leave_record(const dit_json *document, const suite_cluster *cluster,
                                    const suite_layers_watch *watch, const char *folder, int *exit_code)
 {
-    char accelerator[SUITE_PATH], stack[SUITE_PATH];
     suite_layer_question question;
-    dit_cost_profile profile;
-    dit_cost_device device;
-    DIT_TRY(suite_path(accelerator, "%s/accelerator.json", folder));
-    DIT_TRY(suite_path(stack, "%s/profile.json", folder));
+    suite_plan_costs costs;
     DIT_TRY(suite_layer_question_read(document, &question));
     DIT_TRY(suite_layer_question_check(&question));
-    DIT_TRY(dit_cost_profile_read(stack, &profile));
-    DIT_TRY(dit_cost_device_read(accelerator, suite_case_platform(document->root, "element"), &profile, &device));
+    DIT_TRY(suite_plan_read_costs(document, folder, &costs));
     suite_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a plan");
-    const suite_plan_machine machine = {.device = &device, .profile = &profile, .cluster = cluster, .watch = watch};
+    const suite_plan_machine machine = {&costs.device, &costs.profile, cluster, watch};
     dit_status st = suite_plan_make(&question, &machine, plan);
     if (st == DIT_OK) st = leave(&question, plan, folder, exit_code);
     free(plan);

@@ -1,30 +1,13 @@
 #include "suite/sequences/sequence_record.h"
 
-#include "kernels/cost/read.h"
-#include "suite/cases/document.h"
+#include "suite/layers/plan_record.h"
 #include "suite/paths.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double gib = 1024.0 * 1024 * 1024, most_whole = 9007199254740992.0; /* 2^53: what JSON carries exactly */
-
-static cJSON *begin_record(dit_json_writer *w, const suite_sequence_question *question)
-{
-    cJSON *record = dit_json_new_object(w);
-    dit_json_put_string(w, record, "schema", "ditbench.record/1");
-    dit_json_put_string(w, record, "evidence", "simulated");
-    dit_json_put_string(w, record, "program", "sequence_plan");
-    dit_json_put_int(w, record, "world_size", question->devices);
-    dit_json_put_int(w, record, "threads_per_rank", 1);
-    return record;
-}
-
-static void put_bytes(dit_json_writer *w, cJSON *memory, const char *key, double bytes)
-{
-    if (bytes < most_whole) dit_json_put_int(w, memory, key, (int64_t)ceil(bytes));
-}
+static const double gib = 1024.0 * 1024 * 1024;
 
 static void put_batches(dit_json_writer *w, const suite_sequence_plan *plan, cJSON *object)
 {
@@ -69,16 +52,16 @@ static dit_status write_record(const suite_sequence_question *question, const su
                                const char *path)
 {
     dit_json_writer w = {0};
-    if (plan->seconds * 1e9 >= most_whole)
+    if (plan->seconds * 1e9 >= SUITE_PLAN_MOST_WHOLE)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the planned batches take %.3g s, more than a record holds",
                         plan->seconds);
-    cJSON *record = begin_record(&w, question);
+    cJSON *record = suite_plan_begin_record(&w, "sequence_plan", question->devices);
     cJSON *latency = dit_json_put_array(&w, dit_json_put_object(&w, record, "samples"), "latency_ns");
     dit_json_put_int(&w, latency, NULL, (int64_t)llround(plan->seconds * 1e9));
     cJSON *memory = dit_json_put_object(&w, record, "memory");
-    put_bytes(&w, memory, "state_bytes", plan->state_bytes);
-    put_bytes(&w, memory, "activations_bytes", plan->fullest_bytes - plan->state_bytes);
-    put_bytes(&w, memory, "total_bytes", plan->fullest_bytes);
+    suite_plan_put_bytes(&w, memory, "state_bytes", plan->state_bytes);
+    suite_plan_put_bytes(&w, memory, "activations_bytes", plan->fullest_bytes - plan->state_bytes);
+    suite_plan_put_bytes(&w, memory, "total_bytes", plan->fullest_bytes);
     dit_json_put_number(&w, dit_json_put_object(&w, record, "flops"), "total", plan->flops);
     put_plan(&w, question, plan, record);
     dit_json_put_string(&w, dit_json_put_object(&w, record, "validation"), "reason",
@@ -92,8 +75,8 @@ static dit_status write_needed(const suite_sequence_question *question, const su
                                const char *path)
 {
     dit_json_writer w = {0};
-    cJSON *record = begin_record(&w, question);
-    put_bytes(&w, dit_json_put_object(&w, record, "memory"), "total_bytes", plan->fullest_bytes);
+    cJSON *record = suite_plan_begin_record(&w, "sequence_plan", question->devices);
+    suite_plan_put_bytes(&w, dit_json_put_object(&w, record, "memory"), "total_bytes", plan->fullest_bytes);
     return dit_json_finish_file(&w, record, path, false);
 }
 
@@ -128,18 +111,13 @@ static dit_status leave(const suite_sequence_question *question, const suite_seq
 dit_status suite_sequence_leave_record(const dit_json *document, const suite_cluster *cluster,
                                        const suite_layers_watch *watch, const char *folder, int *exit_code)
 {
-    char accelerator[SUITE_PATH], stack[SUITE_PATH];
     suite_sequence_question question;
     suite_sequence_plan plan;
-    dit_cost_profile profile;
-    dit_cost_device device;
-    DIT_TRY(suite_path(accelerator, "%s/accelerator.json", folder));
-    DIT_TRY(suite_path(stack, "%s/profile.json", folder));
+    suite_plan_costs costs;
     DIT_TRY(suite_sequence_question_read(document, &question));
     DIT_TRY(suite_sequence_question_check(&question));
-    DIT_TRY(dit_cost_profile_read(stack, &profile));
-    DIT_TRY(dit_cost_device_read(accelerator, suite_case_platform(document->root, "element"), &profile, &device));
-    const suite_plan_machine machine = {.device = &device, .profile = &profile, .cluster = cluster, .watch = watch};
+    DIT_TRY(suite_plan_read_costs(document, folder, &costs));
+    const suite_plan_machine machine = {&costs.device, &costs.profile, cluster, watch};
     DIT_TRY(suite_sequence_plan_make(&question, &machine, &plan));
     dit_status st = leave(&question, &plan, folder, exit_code);
     suite_sequence_plan_release(&plan);

@@ -1,9 +1,8 @@
 /* Planner: the programme over layers against all choices one by one, cuts, strategies, links, costs, whole plans. */
-#include "kernels/cost/read.h"
 #include "suite/layers/cuts.h"
 #include "suite/layers/planner.h"
 #include "suite/layers/polish.h"
-#include "suite/tests/platform_fixture.h"
+#include "suite/tests/planner_fixture.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>
@@ -354,24 +353,6 @@ static void many_pairs_across_share_the_adapter(void **state)
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    dit_cost_profile profile;
-    dit_cost_device device;
-    suite_cluster cluster;
-    suite_plan_machine machine;
-} shipped_machine;
-
-static void open_machine(const char *platform, const char *accelerator, shipped_machine *out)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/workloads/profiles/pytorch-eager.json", DITBENCH_SOURCE_DIR);
-    assert_ok(dit_cost_profile_read(path, &out->profile));
-    snprintf(path, sizeof path, "%s/workloads/accelerators/%s.json", DITBENCH_SOURCE_DIR, accelerator);
-    assert_ok(dit_cost_device_read(path, "fp16", &out->profile, &out->device));
-    assert_ok(suite_cluster_load(platform, &out->cluster));
-    out->machine = (suite_plan_machine){&out->device, &out->profile, &out->cluster, NULL};
-}
 
 static suite_training training_of(const suite_layer_question *question, const shipped_machine *machine)
 {

@@ -26,7 +26,7 @@ static void a_program_says_all_that_every_case_needs(void **state)
     for (const suite_program *const *one = suite_programs(); *one; one++) {
         const suite_program *p = *one;
         assert_true(p->meaning && p->result && p->resolve && p->document && p->ranks && p->tags && p->judge);
-        assert_true(p->label && p->identity && p->read && p->volume && p->rank_of_kind);
+        assert_true(p->label && p->identity && p->read && (p->volume || !p->rank_of_kind));
     }
 }
 
@@ -50,8 +50,16 @@ static void ranks_of_one_kind_are_looked_at_once(void **state)
     assert_int_equal(suite_program_denoise.rank_of_kind(&prediction, 0), 0);
     assert_int_equal(suite_program_denoise.rank_of_kind(&prediction, 1), 2);
     assert_int_equal(suite_program_denoise.rank_of_kind(&prediction, 2), -1);
-    assert_int_equal(suite_program_attention.rank_of_kind(&prediction, 0), 0);
-    assert_int_equal(suite_program_attention.rank_of_kind(&prediction, 1), -1);
+}
+
+static void a_program_without_a_closed_form_sends_nothing(void **state)
+{
+    const suite_prediction prediction = {.program = &suite_program_layer_plan};
+    suite_predict_range range;
+    (void)state;
+    suite_predict_ranks(&prediction, &range);
+    assert_int_equal(range.least_bytes, 0);
+    assert_int_equal(range.most_bytes, 0);
 }
 
 static void what_a_program_cannot_do_without_is_asked_for(void **state)
@@ -106,6 +114,7 @@ int main(void)
         cmocka_unit_test(a_program_says_all_that_every_case_needs),
         cmocka_unit_test(a_case_without_a_program_is_of_the_first),
         cmocka_unit_test(ranks_of_one_kind_are_looked_at_once),
+        cmocka_unit_test(a_program_without_a_closed_form_sends_nothing),
         cmocka_unit_test(what_a_program_cannot_do_without_is_asked_for),
         cmocka_unit_test(a_parameter_is_read_by_some_program),
         cmocka_unit_test(what_filters_call_a_parameter_is_a_tag),

@@ -1,9 +1,8 @@
 /* Groups for sequences of different lengths: lengths, cuts, what a sequence costs on a group, plans against all
  * assignments tried one by one, re-planning, documents. */
-#include "kernels/cost/read.h"
 #include "suite/queue/assignment.h"
 #include "suite/sequences/sequence_planner.h"
-#include "suite/tests/platform_fixture.h"
+#include "suite/tests/planner_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,24 +21,6 @@ static const suite_sequence_question usual = {.layers = 4,
                                               .cut = SUITE_CUT_GROUPS,
                                               .replan_every = 1,
                                               .causal = true};
-
-typedef struct {
-    dit_cost_profile profile;
-    dit_cost_device device;
-    suite_cluster cluster;
-    suite_plan_machine machine;
-} shipped_machine;
-
-static void open_machine(const char *platform, const char *accelerator, shipped_machine *out)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/workloads/profiles/pytorch-eager.json", DITBENCH_SOURCE_DIR);
-    assert_ok(dit_cost_profile_read(path, &out->profile));
-    snprintf(path, sizeof path, "%s/workloads/accelerators/%s.json", DITBENCH_SOURCE_DIR, accelerator);
-    assert_ok(dit_cost_device_read(path, "fp16", &out->profile, &out->device));
-    assert_ok(suite_cluster_load(platform, &out->cluster));
-    out->machine = (suite_plan_machine){&out->device, &out->profile, &out->cluster, NULL};
-}
 
 /* ---- lengths and cuts ---------------------------------------------------------------------------------------------- */
 

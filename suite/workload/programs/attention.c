@@ -143,13 +143,6 @@ static void predict_volume(const suite_prediction *prediction, int rank, dit_vol
     dit_layer_volume(&prediction->parallel, &prediction->layer, out);
 }
 
-/* All ranks send as much as the first. */
-static int rank_of_kind(const suite_prediction *prediction, int kind)
-{
-    (void)prediction;
-    return kind == 0 ? 0 : -1;
-}
-
 const suite_program suite_program_attention = {
     .name = "attention",
     .meaning = "one attention layer, forward, without a model",
@@ -166,5 +159,4 @@ const suite_program suite_program_attention = {
     .identity = put_identity,
     .read = read_case,
     .volume = predict_volume,
-    .rank_of_kind = rank_of_kind,
 };

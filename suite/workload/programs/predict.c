@@ -34,7 +34,7 @@ dit_status suite_predict_case(const dit_json *document, const suite_profile *sof
 void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
     memset(out, 0, sizeof *out);
-    prediction->program->volume(prediction, rank, out);
+    if (prediction->program->volume) prediction->program->volume(prediction, rank, out);
     if (prediction->simulated_bytes) dit_volume_resize(out, prediction->simulated_bytes);
 }
 
@@ -62,6 +62,7 @@ void suite_predict_ranks(const suite_prediction *prediction, suite_predict_range
     dit_volume_table one;
     suite_predict_volume(prediction, 0, &one);
     *out = (suite_predict_range){one, one, dit_volume_total_bytes(&one), dit_volume_total_bytes(&one)};
+    if (!prediction->program->rank_of_kind) return;
     for (int kind = 1, rank; (rank = prediction->program->rank_of_kind(prediction, kind)) >= 0; kind++) {
         suite_predict_volume(prediction, rank, &one);
         widen_table(&one, &out->least, &out->most);

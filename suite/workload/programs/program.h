@@ -59,8 +59,8 @@ typedef struct suite_program {
 
     /* Reads a case document, whose mesh out->parallel has, and checks it. */
     dit_status (*read)(const dit_json *document, struct suite_prediction *out);
-    void (*volume)(const struct suite_prediction *prediction, int rank, dit_volume_table *out);
-    /* The ranks that tell of all others, one of each kind, by index from 0; -1 behind the last. */
+    void (*volume)(const struct suite_prediction *prediction, int rank, dit_volume_table *out); /* NULL: nothing */
+    /* The ranks that tell of all others, one of each kind, by index from 0; -1 behind the last. NULL: rank 0 tells of all. */
     int (*rank_of_kind)(const struct suite_prediction *prediction, int kind);
 } suite_program;
 

@@ -134,18 +134,6 @@ static dit_status read_case(const dit_json *document, suite_prediction *out)
     return suite_sequence_question_check(&question);
 }
 
-/* Nothing is sent. */
-static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
-{
-    (void)prediction, (void)rank, (void)out;
-}
-
-static int rank_of_kind(const suite_prediction *prediction, int kind)
-{
-    (void)prediction;
-    return kind == 0 ? 0 : -1;
-}
-
 const suite_program suite_program_sequence_plan = {
     .name = "sequence_plan",
     .meaning = "groups of devices for training sequences of different lengths, by a planner",
@@ -160,6 +148,4 @@ const suite_program suite_program_sequence_plan = {
     .label = write_label,
     .identity = put_identity,
     .read = read_case,
-    .volume = predict_volume,
-    .rank_of_kind = rank_of_kind,
 };
