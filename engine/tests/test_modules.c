@@ -4,7 +4,7 @@
 #include "engine/cache/cache.h"
 #include "engine/models/modules.h"
 
-#include "base/tests/test.h"
+#include "engine/tests/cache_fixture.h"
 
 enum { STEPS = 12, LAYERS = 2, WIDTH = 8, ROWS = 3, ELEMENTS = ROWS * WIDTH };
 
@@ -64,28 +64,14 @@ static const dit_model_ops ops = {.begin = do_nothing, .embed = do_nothing, .blo
 
 static dit_cache cache_of(const char *text)
 {
-    dit_cache cache;
-    dit_json doc = {0};
-    assert_ok(dit_json_parse(text, strlen(text), "t", &doc));
-    assert_ok(dit_cache_read(&doc, doc.root, "", STEPS, &cache));
-    dit_json_release(&doc);
-    return cache;
+    return cache_of_steps(text, STEPS);
 }
 
-/* One rank, which sends nothing. */
 static void open_runtime(dit_runtime *rt)
 {
     const dit_block_run block = {.sums = {.image = 1}, .modules = {[DIT_MODULE_MLP] = {.image = 1}}};
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) rt->parallel.degree[axis] = 1;
-    rt->facts = (dit_facts){.heads = 1, .head_dim = WIDTH, .image_tokens = ROWS, .num_images = 1, .steps = STEPS};
-    assert_ok(dit_facts_add_blocks(&rt->facts, LAYERS, &block));
-    dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_STATE);
-    dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
-    dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
-    assert_ok(dit_kernels_get("cpu", &rt->kernels));
-    assert_ok(dit_pool_create(1, false, &rt->pool));
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        assert_ok(dit_comm_create_counting(&rt->parallel, 0, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
+    const dit_facts facts = {.heads = 1, .head_dim = WIDTH, .image_tokens = ROWS, .num_images = 1, .steps = STEPS};
+    open_lone_runtime(rt, &facts, LAYERS, &block);
 }
 
 static fixture *open_fixture(const char *cache_text, int power)
