@@ -11,12 +11,12 @@
 
 typedef struct {
     const char *name;
-    const char *adapter;  /* a Python program of workloads/engines; NULL: ours, which needs none */
-    const char *variable; /* names another program in its place; NULL: nothing does              */
-    const char *command;  /* installs what the adapter needs                                     */
-    const char *folder;   /* its Python environment, in ditbench's folder of the cache           */
-    const char *where;    /* variable that names another folder                                  */
-    bool on_devices;      /* it runs on platforms of backend cuda, too                           */
+    const char *adapter;         /* a Python program of workloads/engines; NULL: ours, which needs none */
+    const char *variable;        /* names another program in its place; NULL: nothing does              */
+    const char *command;         /* installs what the adapter needs                                     */
+    const char *folder;          /* its Python environment, in ditbench's folder of the cache           */
+    const char *folder_variable; /* names another folder for it                                  */
+    bool on_devices;             /* it runs on platforms of backend cuda, too                           */
     int most_ranks;
 } suite_engine;
 

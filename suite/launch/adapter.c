@@ -26,7 +26,7 @@ static bool find_named(const suite_engine *engine, const char *named, suite_adap
 
 static dit_status find_python(const suite_engine *engine, char out[SUITE_PATH])
 {
-    const char *given = getenv(engine->where);
+    const char *given = getenv(engine->folder_variable);
     char folder[SUITE_PATH];
     if (given && given[0]) return suite_path(out, "%s/bin/python", given);
     DIT_TRY(suite_cache_folder(engine->folder, folder));

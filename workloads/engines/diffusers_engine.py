@@ -339,38 +339,45 @@ def write(path, document):
     os.replace(part, path)
 
 
-def run(args):
+def run_here(case, out):
+    """Leaves the record. Returns the exit status."""
+    family_of(case)
+    write(os.path.join(out, "record.json"), measure(case, out))
+    return 0
+
+
+def outcome_of(run_case, args, install):
     """The exit status, and what error.json says."""
     with open(args.case, encoding="utf-8") as file:
         case = json.load(file)
     try:
-        family_of(case)
-        write(os.path.join(args.out, "record.json"), measure(case, args.out))
-        return 0, None
+        return run_case(case, args.out), None
     except Refused as refused:
         return SKIPPED, {"code": "E_UNSUPPORTED", "message": str(refused)}
     except ImportError as missing:
-        return SKIPPED, {"code": "E_ENVIRONMENT", "message": str(missing), "hint": "run ci/deps.sh peers"}
+        return SKIPPED, {"code": "E_ENVIRONMENT", "message": str(missing), "hint": f"run {install}"}
     except MemoryError:
         return 3, {"code": "E_MEMORY", "message": "the machine has not enough memory"}
+    except Exception as unexpected:  # whatever it is, the harness is told
+        traceback.print_exc()
+        return 3, {"code": "E_CRASH", "message": f"{type(unexpected).__name__}: {unexpected}"}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(about, install, run_case):
+    """The command line of an adapter. run_case(case, out) leaves a record in the folder and returns the exit status; `install`
+    is the command that installs what it imports. Of several processes, the first that fails says why."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--reference", help="accepted, not read")
     parser.add_argument("--oracle", help="accepted, not read")
     args = parser.parse_args()
-    try:
-        code, error = run(args)
-    except Exception as unexpected:  # whatever it is, the harness is told
-        traceback.print_exc()
-        code, error = 3, {"code": "E_CRASH", "message": f"{type(unexpected).__name__}: {unexpected}"}
-    if error:
-        write(os.path.join(args.out, "error.json"), error)
+    code, error = outcome_of(run_case, args, install)
+    path = os.path.join(args.out, "error.json")
+    if error and not os.path.exists(path):
+        write(path, error)
     sys.exit(code)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, "ci/deps.sh peers", run_here)

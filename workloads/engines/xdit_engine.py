@@ -11,21 +11,18 @@ On GPUs xDiT runs as it is. It has no backend for processors: there this adapter
 PyTorch's attention, so that its results can be checked on any machine. Times of xDiT on a processor say nothing of xDiT
 on a GPU, and the record says what ran.
 """
-import argparse
 import importlib
 import importlib.metadata
 import importlib.util
-import json
 import os
 import resource
 import subprocess
 import sys
 import time
-import traceback
 import types
 
 import diffusers_engine as shared
-from diffusers_engine import Refused, SKIPPED, write
+from diffusers_engine import Refused, write
 
 DEGREES = ("ulysses_degree", "ring_degree")
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
@@ -214,40 +211,14 @@ def start_ranks(case):
     return 0 if subprocess.run(command, check=False).returncode == 0 else 3
 
 
-def run(args):
-    """The exit status, and what error.json says."""
-    with open(args.case, encoding="utf-8") as file:
-        case = json.load(file)
-    try:
-        if "LOCAL_RANK" in os.environ:
-            measure(case, args.out)
-            return 0, None
-        check(case)
-        return start_ranks(case), None
-    except Refused as refused:
-        return SKIPPED, {"code": "E_UNSUPPORTED", "message": str(refused)}
-    except ImportError as missing:
-        return SKIPPED, {"code": "E_ENVIRONMENT", "message": str(missing), "hint": "run ci/deps.sh xdit"}
-    except MemoryError:
-        return 3, {"code": "E_MEMORY", "message": "the machine has not enough memory"}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--case", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--reference", help="accepted, not read")
-    parser.add_argument("--oracle", help="accepted, not read")
-    args = parser.parse_args()
-    try:
-        code, error = run(args)
-    except Exception as unexpected:  # whatever it is, the harness is told
-        traceback.print_exc()
-        code, error = 3, {"code": "E_CRASH", "message": f"{type(unexpected).__name__}: {unexpected}"}
-    if error:
-        write(os.path.join(args.out, "error.json"), error)
-    sys.exit(code)
+def run_case(case, out):
+    """One rank's part, or all ranks. Returns the exit status."""
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        measure(case, out)
+        return 0
+    check(case)
+    return start_ranks(case)
 
 
 if __name__ == "__main__":
-    main()
+    shared.main(__doc__, "ci/deps.sh xdit", run_case)
