@@ -17,7 +17,7 @@
 #define SUITE_SKIP_LIST(X)                                                                                             \
     X(NONE, "", "understood")                                                                                          \
     X(METRIC, "metric_not_latency", "not a time of denoising in seconds, not forwards of a layer in a second")         \
-    X(ENERGY, "energy_not_predicted", "energy or power, of which nothing is predicted yet")                            \
+    X(ENERGY, "energy_not_predicted", "energy or power, which ci/energy.py predicts")                                  \
     X(VALUE, "no_value", "no number was printed")                                                                      \
     X(METHOD_OTHER, "method_not_ours", "a method that the engine does not have")                                       \
     X(METHOD_UNKNOWN, "method_unknown", "a name that is in no table")                                                  \
