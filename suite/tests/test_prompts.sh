@@ -57,16 +57,18 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart; do
+for kind in flux pixart sd3 hunyuandit; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
-from_picture() { # FluxImg2ImgPipeline
-    run flux from_picture --image "$golden/flux/start.png" --strength 0.6 --num_inference_steps 5 >answer &&
-        python3 compare.py "$golden/flux/image.safetensors" from_picture/latents.safetensors &&
-        worst=$("$build/tests/engine_picture_diff" levels from_picture/image.png "$golden/flux/image.safetensors") && [ "$worst" -le 1 ]
+from_picture() { # FluxImg2ImgPipeline, StableDiffusion3Img2ImgPipeline
+    run "$1" from_picture --image "$golden/$1/start.png" --strength 0.6 --num_inference_steps 5 >answer &&
+        python3 compare.py "$golden/$1/image.safetensors" from_picture/latents.safetensors &&
+        worst=$("$build/tests/engine_picture_diff" levels from_picture/image.png "$golden/$1/image.safetensors") && [ "$worst" -le 1 ]
 }
-ok "from a picture: latents and picture are those of FluxImg2ImgPipeline" from_picture
+for kind in flux sd3; do
+    ok "$kind from a picture: latents and picture are those of diffusers" from_picture $kind
+done
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }
