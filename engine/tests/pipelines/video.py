@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Makes a whole tiny pipeline of clips (random weights, the small tokenizers of ../tokenizers) and what diffusers makes of a prompt.
+
+    video.py wan|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+
+OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids, input_ids_2 (of the positive prompt), the
+embeddings that encode_prompt gives, latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
+call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one. Text encoders
+and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs, and ftfy 6.3.1.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+
+import numpy as np
+import torch
+from diffusers import (AutoencoderKL, AutoencoderKLCogVideoX, AutoencoderKLHunyuanVideo, AutoencoderKLWan, CogVideoXDDIMScheduler,
+                       CogVideoXPipeline, CogVideoXTransformer3DModel, DDIMScheduler, FlowMatchEulerDiscreteScheduler,
+                       HunyuanVideoPipeline, HunyuanVideoTransformer3DModel, LattePipeline, LatteTransformer3DModel,
+                       UniPCMultistepScheduler, WanPipeline, WanTransformer3DModel)
+from safetensors.torch import save_file
+from transformers import (CLIPTextConfig, CLIPTextModel, CLIPTokenizer, LlamaConfig, LlamaModel, LlamaTokenizerFast, T5Config,
+                          T5EncoderModel, T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
+
+from parts import WIDTH, shake
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOKENIZERS = HERE.parent / "tokenizers"
+
+
+# ---- parts -------------------------------------------------------------------------------------------------------------
+def tokenizer(cls, name):
+    made = cls.from_pretrained(TOKENIZERS / name)
+    made.folder = name
+    return made
+
+
+def t5(tokens, config=T5Config, model=T5EncoderModel, **more):
+    return model(config(vocab_size=len(tokens) + 6, d_model=WIDTH, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
+                        feed_forward_proj="gated-gelu", **more))
+
+
+def clip(tokens):
+    return CLIPTextModel(CLIPTextConfig(vocab_size=len(tokens), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=2,
+                                        num_attention_heads=4, bos_token_id=tokens.bos_token_id,
+                                        eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id))
+
+
+def llama(tokens):
+    return LlamaModel(LlamaConfig(vocab_size=len(tokens), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=4,
+                                  num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=512))
+
+
+# ---- pipelines ---------------------------------------------------------------------------------------------------------
+def wan():
+    tokens = tokenizer(T5TokenizerFast, "umt5")
+    transformer = WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=16, out_channels=16, text_dim=WIDTH,
+                                        freq_dim=32, ffn_dim=32, num_layers=2, cross_attn_norm=True, rope_max_seq_len=32)
+    return WanPipeline(tokens, t5(tokens, UMT5Config, UMT5EncoderModel), transformer,
+                       AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
+                       UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, num_train_timesteps=1000,
+                                               flow_shift=3.0))
+
+
+def hunyuan_video():
+    tokens, tokens_2 = tokenizer(LlamaTokenizerFast, "llama"), tokenizer(CLIPTokenizer, "clip")
+    transformer = HunyuanVideoTransformer3DModel(in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=12,
+                                                 num_layers=1, num_single_layers=1, num_refiner_layers=1, patch_size=2, patch_size_t=1,
+                                                 guidance_embeds=True, text_embed_dim=WIDTH, pooled_projection_dim=WIDTH,
+                                                 rope_axes_dim=(4, 4, 4))
+    vae = AutoencoderKLHunyuanVideo(latent_channels=8, block_out_channels=(8, 8, 8, 8), layers_per_block=1, norm_num_groups=4)
+    return HunyuanVideoPipeline(llama(tokens), tokens, transformer, vae, FlowMatchEulerDiscreteScheduler(shift=7.0), clip(tokens_2),
+                                tokens_2)
+
+
+def cogvideox():
+    tokens = tokenizer(T5Tokenizer, "t5")
+    transformer = CogVideoXTransformer3DModel(num_attention_heads=2, attention_head_dim=16, in_channels=8, out_channels=8,
+                                              text_embed_dim=WIDTH, time_embed_dim=8, num_layers=2, sample_width=6, sample_height=4,
+                                              sample_frames=9, max_text_seq_length=24, use_rotary_positional_embeddings=True)
+    stages = 4
+    vae = AutoencoderKLCogVideoX(down_block_types=("CogVideoXDownBlock3D",) * stages, up_block_types=("CogVideoXUpBlock3D",) * stages,
+                                 block_out_channels=(8, 8, 8, 8), latent_channels=8, layers_per_block=1, norm_num_groups=4,
+                                 scaling_factor=0.7)
+    scheduler = CogVideoXDDIMScheduler(beta_schedule="scaled_linear", beta_start=0.00085, beta_end=0.012, prediction_type="v_prediction",
+                                       rescale_betas_zero_snr=True, snr_shift_scale=1.0, timestep_spacing="trailing")
+    return CogVideoXPipeline(tokens, t5(tokens), vae, transformer, scheduler)
+
+
+def latte():
+    tokens = tokenizer(T5Tokenizer, "t5")
+    transformer = LatteTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=4, out_channels=8, num_layers=1,
+                                          cross_attention_dim=24, attention_bias=True, sample_size=16, patch_size=2,
+                                          activation_fn="gelu-approximate", num_embeds_ada_norm=1000, norm_type="ada_norm_single",
+                                          norm_elementwise_affine=False, norm_eps=1e-6, caption_channels=WIDTH, video_length=5)
+    with torch.no_grad():
+        transformer.proj_out.weight.mul_(0.3)
+    vae = AutoencoderKL(down_block_types=["DownEncoderBlock2D"] * 4, up_block_types=["UpDecoderBlock2D"] * 4, latent_channels=4,
+                        block_out_channels=[8, 8, 8, 8], norm_num_groups=4, layers_per_block=1, sample_size=32)
+    return LattePipeline(tokens, t5(tokens), vae, transformer, DDIMScheduler(beta_schedule="linear", clip_sample=False))
+
+
+KINDS = {"wan": wan, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
+CALLS = {
+    "wan": {"guidance_scale": 5.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
+    "hunyuan_video": {"guidance_scale": 6.0, "num_frames": 9, "max_sequence_length": 24},
+    "cogvideox": {"guidance_scale": 6.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24},
+    "latte": {"guidance_scale": 7.5, "negative_prompt": "rain", "num_frames": 5},
+}
+
+
+# ---- files -------------------------------------------------------------------------------------------------------------
+def is_halved(name):
+    """Whether a part's weights lie on the disk in bf16."""
+    return name.startswith(("text_encoder", "vae"))
+
+
+def settle(pipe):
+    """Weights that are not trivial, as they will be stored."""
+    for seed, (name, part) in enumerate(sorted(pipe.components.items())):
+        if isinstance(part, torch.nn.Module):
+            shake(part.eval(), seed)
+        if is_halved(name):
+            part.to(torch.bfloat16).to(torch.float32)
+
+
+def write(pipe, out):
+    """A folder as diffusers saves it; tokenizers are links to ours."""
+    pipe.save_pretrained(out)
+    for name, part in pipe.components.items():
+        folder = pathlib.Path(out, name)
+        if name.startswith("tokenizer"):
+            shutil.rmtree(folder)
+            folder.symlink_to(os.path.relpath(TOKENIZERS / part.folder, pathlib.Path(out).resolve()))
+        elif is_halved(name):
+            part.to(torch.bfloat16).save_pretrained(folder)
+            part.to(torch.float32)
+        elif name == "transformer":
+            shutil.rmtree(folder)
+            part.save_pretrained(folder, max_shard_size="100KB")
+
+
+def save(tensors, *path):
+    """As float32, but levels, which float16 holds as well."""
+    kept = {name: value.to(torch.float16 if name == "image_u8" else torch.float32) for name, value in tensors.items()}
+    save_file({name: value.contiguous() for name, value in kept.items()}, os.path.join(*path))
+
+
+# ---- runs --------------------------------------------------------------------------------------------------------------
+def arguments(pipe, call):
+    """A call by the names of the pipeline."""
+    out = {k: v for k, v in call.items() if k not in ("seed", "num_images_per_prompt")}
+    is_latte = isinstance(pipe, LattePipeline)
+    if is_latte:
+        out["video_length"] = out.pop("num_frames")
+    if "num_images_per_prompt" in call:
+        out["num_images_per_prompt" if is_latte else "num_videos_per_prompt"] = call["num_images_per_prompt"]
+    return out
+
+
+def sample(pipe, call, output):
+    pipe.set_progress_bar_config(disable=True)
+    with torch.no_grad():
+        return pipe(**arguments(pipe, call), generator=torch.Generator("cpu").manual_seed(call["seed"]), output_type=output)[0]
+
+
+def watch_ids(pipe, seen):
+    """Keeps the ids that the text encoders first get: pipelines clean and wrap prompts. Returns what ends it."""
+    def hook(part, key):
+        def note(_, args, kwargs):
+            seen.setdefault(key, kwargs.get("input_ids", args[0] if args else None))
+        return part.register_forward_pre_hook(note, with_kwargs=True)
+
+    names = [name for name in pipe.components if name.startswith("text_encoder") and getattr(pipe, name) is not None]
+    hooks = [hook(getattr(pipe, name), name.replace("text_encoder", "input_ids")) for name in names]
+    return lambda: [h.remove() for h in hooks]
+
+
+def watch_embeddings(pipe, seen):
+    """Keeps what the pipeline encodes; HunyuanVideo encodes its negative prompt by a second call. Returns what ends it."""
+    encode, names = pipe.encode_prompt, ["prompt_embeds", "negative_prompt_embeds"]
+    if isinstance(pipe, HunyuanVideoPipeline):
+        names = ["prompt_embeds", "pooled_prompt_embeds", "prompt_attention_mask"]
+
+    def noted(*args, **kwargs):
+        made = encode(*args, **kwargs)
+        prefix = "negative_" if "prompt_embeds" in seen else ""
+        seen.update({prefix + name: value for name, value in zip(names, made) if value is not None})
+        return made
+
+    pipe.encode_prompt = noted
+    return lambda: pipe.__dict__.pop("encode_prompt")
+
+
+def expect(pipe, call):
+    """All that a run gives: latents as planes [rows, channels, frames, height, width], and the clips."""
+    seen = {}
+    ends = [watch_ids(pipe, seen), watch_embeddings(pipe, seen)]
+    latents = sample(pipe, call, "latent")
+    for end in ends:
+        end()
+    if isinstance(pipe, CogVideoXPipeline):
+        latents = latents.permute(0, 2, 1, 3, 4)
+    clips = np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in sample(pipe, call, "pil")])
+    return {**seen, "latents": latents, "image_u8": torch.from_numpy(clips)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("out")
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--prompt", default="A red fox runs over the quiet hill, at dawn; 3 birds \U0001F98A")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    pipe = KINDS[options.kind]()
+    settle(pipe)
+    write(pipe, options.out)
+    call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], "seed": options.seed}
+    call.update((key, json.loads(value)) for key, _, value in (item.partition("=") for item in options.set))
+    save(expect(pipe, call), options.out, "expected.safetensors")
+    pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        main()
