@@ -10,7 +10,7 @@ set -u
 
 packages=(
     openmpi-bin openmpi-common libopenmpi3 libopenmpi-dev
-    libpmix2 libevent-core-2.1-7 libevent-pthreads-2.1-7 libltdl7 libmunge2
+    libpmix2 libevent-core-2.1-7 libevent-pthreads-2.1-7 libevent-dev libltdl7 libmunge2
     libucx0 libfabric1 libpsm-infinipath1 libpsm2-2 librdmacm1 libibverbs1 libnl-3-200 libnl-route-3-200
     libhwloc15 libhwloc-dev libnuma1 libudev1
     libcjson1 libcjson-dev libxxhash0 libxxhash-dev libpng16-16 libpng-dev libjpeg62-turbo libjpeg62-turbo-dev libjpeg-dev zlib1g zlib1g-dev

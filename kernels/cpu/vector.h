@@ -174,7 +174,8 @@ DIT_INLINE vf vf_load_n(const float *p, int64_t n)
 }
 DIT_INLINE void vf_store_n(float *p, vf a, int64_t n)
 {
-    for (int64_t i = 0; i < n && i < VF_LANES; i++) p[i] = a[i];
+    for (int i = 0; i < VF_LANES; i++)
+        if (i < n) p[i] = a[i];
 }
 DIT_INLINE vf vf_fma(vf a, vf b, vf c)
 {

@@ -40,7 +40,7 @@ CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(C
 # ---- the library -----------------------------------------------------------------------------------------------------
 CUDA_DEFINES := $(if $(CUBLASLT),-DDIT_CUDA_CUBLASLT) $(if $(CUDNN),-DDIT_CUDA_CUDNN) $(if $(NCCL),-DDIT_CUDA_NCCL)
 CUDA_INCLUDES := -isystem $(CUDA_ROOT)/include $(if $(CUBLASLT),-isystem $(dir $(CUBLASLT))) $(if $(CUDNN),-isystem $(dir $(CUDNN))) $(if $(NCCL),-isystem $(dir $(NCCL)))
-NVCC_FLAGS := -std=c++17 -O3 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC,-fno-math-errno \
+NVCC_FLAGS := -std=c++17 -O3 -lineinfo $(if $(ERRORS),-Werror all-warnings) -Xcompiler -Wall,-Wextra,$(if $(ERRORS),-Werror$(comma))-fPIC,-fno-math-errno \
               -I. -I$(BUILD) $(CUDA_INCLUDES) $(CUDA_DEFINES) $(NVCC_GENCODE) -Xptxas -v
 CUDA_DIRS  := $(sort $(call CUDA_LIB,$(CUDA_ROOT)) $(if $(CUBLASLT),$(call CUDA_LIB,$(CUBLAS_HOME))) $(if $(CUDNN),$(call CUDA_LIB,$(CUDNN_HOME))) $(if $(NCCL),$(call CUDA_LIB,$(NCCL_HOME))))
 CUDA_LIBS  := $(CUDA_DIRS:%=-L%) $(foreach dir,$(CUDA_DIRS),-Xlinker -rpath -Xlinker $(dir)) $(if $(CUBLASLT),-lcublasLt) \
@@ -63,7 +63,7 @@ $(BUILD)/lib/ditbench-cuda.so: $(CUDA_OBJECTS)
 CUDA_LIBRARY := $(if $(NVCC),$(BUILD)/lib/ditbench-cuda.so)
 
 # ---- the emulation ---------------------------------------------------------------------------------------------------
-EMULATE_FLAGS = -std=c++17 -O2 -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror \
+EMULATE_FLAGS = -std=c++17 -O2 -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(ERRORS) \
                 -Wno-unknown-pragmas -DDIT_CUDA_EMULATED -D_GNU_SOURCE -Ikernels/cuda/emulate -I. -I$(BUILD) -MMD -MP \
                 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 EMULATE_OBJECTS := $(patsubst %,$(BUILD)/cuda-emulated/%.o,$(CUDA_OWN) $(sort $(wildcard kernels/cuda/emulate/*.cpp)))

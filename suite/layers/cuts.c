@@ -48,8 +48,8 @@ bool suite_cut_evenly(const suite_cut_table *table, int *ends)
 {
     int width = table->elements + 1;
     size_t count = (size_t)table->stages * (size_t)width;
-    double *least = malloc(count * sizeof *least);
-    int *from = malloc(count * sizeof *from);
+    double *least = calloc(count, sizeof *least);
+    int *from = calloc(count, sizeof *from);
     bool found = least && from;
     if (found) fill(table, least, from);
     found = found && isfinite(least[(table->stages - 1) * width + table->elements]);

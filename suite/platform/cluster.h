@@ -60,7 +60,7 @@ dit_status suite_link_class_load(const char *name, suite_link_class *out);
 
 /* One link of a node. */
 typedef struct {
-    char name[24]; /* "device3", "root0", "socket", "pair0-4", "nic0" */
+    char name[32]; /* "device3", "root0", "socket", "pair0-4", "nic0" */
     suite_link_class link_class;
     double bandwidth_bytes_per_s; /* of a direction, efficiency applied */
 } suite_link;
