@@ -184,11 +184,15 @@ def plain_attention(query, key, value, **others):
 
 
 @contextlib.contextmanager
-def products_in(name):
+def products_in(name, device):
     """Matrix products in this type; parameters, sums of gradients and the optimiser stay in float32."""
     own = functional.scaled_dot_product_attention
     if name == "float32":
         yield
+        return
+    if device == "cuda":
+        with torch.autocast("cuda", getattr(torch, name), cache_enabled=False):
+            yield
         return
     functional.scaled_dot_product_attention = plain_attention
     try:
@@ -207,6 +211,7 @@ class Training:
         self.objective = OBJECTIVES[args.objective]()
         facts = {key: getattr(args, key) for key in ("objective", "optimiser", "batch", "rate", "steps", "warm_up", "seed",
                                                   "products", "compile", "cooldown", "restart")}
+        model.to(args.device)
         self.step_model = torch.compile(model) if args.compile else model
         self.run = run.Run(args, model, optimiser_of(args, model), facts | {"model": name})
 
@@ -224,21 +229,28 @@ class Training:
         clean = encode(torch.from_numpy(pictures))
         return clean, torch.randn(clean.shape, generator=generator), slots
 
-    def loss_of(self, step):
+    def inputs_of(self, step):
+        """Arrays of a step: noisy latents, times, slots, what the model shall tell, and the weight of its error."""
         generator = run.generator_of(self.args.seed, step)
         clean, noise, slots = self.batch("train", step * self.args.batch, self.args.batch, generator)
         times = self.objective.draw(self.args.batch, generator)
         noisy, alpha, sigma = noisy_of(self.objective, clean, times, noise)
-        with products_in(self.args.products):
+        return noisy, times, slots, self.objective.target(clean, noise, alpha, sigma), self.objective.weight(alpha, sigma)
+
+    def loss_of(self, noisy, times, slots, target, weight):
+        with products_in(self.args.products, self.args.device):
             said = self.step_model(noisy, times, slots).float()
-        error = (said - self.objective.target(clean, noise, alpha, sigma)) ** 2
-        return (error * self.objective.weight(alpha, sigma)).mean()
+        return ((said - target) ** 2 * weight).mean()
 
     def averaged(self):
         """Puts the average's values into the model. Returns the model's own, for load_state_dict."""
         own = {name: x.clone() for name, x in self.model.state_dict().items()}
         self.model.load_state_dict(self.run.average.values)
         return own
+
+    def model_of(self, *inputs):
+        """What the model says, from main memory to main memory."""
+        return self.model(*(x.to(self.args.device) for x in inputs)).cpu()
 
     @torch.no_grad()
     def validate(self):
@@ -249,7 +261,7 @@ class Training:
         for time in self.objective.validation_times():
             times = time.repeat(count)
             noisy, alpha, sigma = noisy_of(self.objective, clean, times, noise)
-            found = self.objective.clean(self.model(noisy, times, slots), noisy, alpha, sigma)
+            found = self.objective.clean(self.model_of(noisy, times, slots), noisy, alpha, sigma)
             losses.append((((found - clean) * alpha / sigma) ** 2).mean().item())
         return losses
 
@@ -265,7 +277,7 @@ class Training:
         both = torch.cat([slots, torch.full_like(slots, shapes.NULL)]) if guidance > 1 else slots
         for time in scheduler.timesteps:
             twice = torch.cat([latents] * (len(both) // len(slots)))
-            said = self.model(twice, time.repeat(len(both)), both)
+            said = self.model_of(twice, time.repeat(len(both)), both)
             if guidance > 1:
                 with_text, without = said.chunk(2)
                 said = without + guidance * (with_text - without)
@@ -291,7 +303,7 @@ class Training:
         return {key: round(x, 4) for key, x in shares.items()}
 
     def train(self):
-        self.run.train(self.loss_of, self.args.look, self.look)
+        self.run.train(self.inputs_of, self.loss_of, self.args.look, self.look)
 
 
 def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance, solver="dpm"):
@@ -300,6 +312,8 @@ def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance
     parser.add_argument("--optimiser", choices=["adamw", "muon"], default="adamw")
     parser.add_argument("--products", choices=["float32", "bfloat16"], default="float32",
                         help="type of a step's matrix products; bfloat16 is faster on processors that have it, slower on others")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu",
+                        help="where the steps run; on a GPU a step is one CUDA graph, and the threads render ahead of it")
     parser.add_argument("--compile", action="store_true", help="fuse a step's passes by torch.compile, which needs a C++ compiler")
     parser.add_argument("--look", type=int, default=200, help="steps between lines of the log; default %(default)d")
     parser.add_argument("--validation", type=int, default=128, help="pictures for the loss of the log")
@@ -315,7 +329,8 @@ def options(name, minutes, batch, rate, steps, objective, sample_steps, guidance
 
 def optimiser_of(args, model):
     if args.optimiser == "adamw":
-        return torch.optim.AdamW(model.parameters(), lr=args.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
+        return torch.optim.AdamW(model.parameters(), lr=args.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True,
+                                 capturable=args.device == "cuda")
     inner = [p for name, p in model.named_parameters() if p.dim() == 2 and "block" in name and "table" not in name]
     known = {id(p) for p in inner}
     return Muon(inner, [p for p in model.parameters() if id(p) not in known], args.rate)
@@ -351,7 +366,7 @@ def export(training, out):
     """Writes the average as a diffusers folder with text table, codec, scheduler, log and a card."""
     from safetensors.torch import save_file
     out.mkdir(parents=True, exist_ok=True)
-    values = training.run.average.values
+    values = {name: x.cpu() for name, x in training.run.average.values.items()}
     weights = half({name.removeprefix("transformer."): x for name, x in values.items() if name.startswith("transformer.")})
     text = half({name: values[f"text.{name}"] for name in ("W", "P")})
     for name, tensors in (("diffusion_pytorch_model", weights), ("text", text)):
@@ -385,7 +400,7 @@ A small {type(training.model.transformer).__name__} that draws captions of shape
 nobody's pictures, captions or weights went into it. The values here are the moving average of training, in float16.
 
 Made by `ci/train/{training.name.replace("-", "_")}.py`: {training.run.step} steps of {args.batch}, {training.run.seconds / 60:.0f} minutes, objective {args.objective},
-optimiser {args.optimiser}, highest rate {args.rate}{cooled}, seed {args.seed}; {versions}. `log.jsonl` has the losses.
+on {training.run.processor}, optimiser {args.optimiser}, highest rate {args.rate}{cooled}, seed {args.seed}; {versions}. `log.jsonl` has the losses.
 
 Losses of the noise at eight levels, from little noise to much, at the end: {", ".join(f"{x:.4f}" for x in last.get("validation", []))}.
 

@@ -178,11 +178,10 @@ def main():
     facts = {"model": "shapes-features", "batch": args.batch, "rate": args.rate, "steps": args.steps, "seed": args.seed}
     training = run.Run(args, model, optimiser, facts)
 
-    def loss_of(step):
-        pictures, labels = batch_of(args, step)
+    def loss_of(pictures, labels):
         return loss_and_share(model(pictures), labels)[0]
 
-    training.train(loss_of, 500, look)
+    training.train(lambda step: batch_of(args, step), loss_of, 500, look)
     if args.export:
         export(training, args.export)
 

@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -50,6 +51,7 @@ def options(name, minutes, batch, rate, steps):
                         help="after the cooldown begin at this rate anew, fall along a line, and stop after so many steps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.set_defaults(device="cpu")
     return parser
 
 
@@ -58,7 +60,7 @@ def start(parser):
     args = parser.parse_args()
     path = args.folder / CHECKPOINT
     if path.exists():
-        facts = torch.load(path, weights_only=True, mmap=True)["facts"]
+        facts = torch.load(path, weights_only=True, mmap=True, map_location="cpu")["facts"]
         parser.set_defaults(**{key: value for key, value in facts.items() if hasattr(args, key)})
         args = parser.parse_args()
     if args.minutes <= 0 or args.steps < 1 or args.batch < 1 or args.threads < 1:
@@ -109,16 +111,94 @@ class Average:
     def __init__(self, model, decay=0.999):
         self.decay, self.steps = decay, 0
         self.values = {name: p.detach().clone() for name, p in model.state_dict().items()}
+        self.share = torch.zeros((), device=next(model.parameters()).device)
+
+    def begin(self):
+        """Sets the share that the next values get."""
+        self.steps += 1
+        self.share.fill_(1 - min(self.decay, (1 + self.steps) / (10 + self.steps)))
 
     @torch.no_grad()
     def take(self, model):
-        self.steps += 1
-        share = 1 - min(self.decay, (1 + self.steps) / (10 + self.steps))
         for name, p in model.state_dict().items():
             if p.is_floating_point():
-                self.values[name].lerp_(p, share)
+                self.values[name].lerp_(p, self.share)
             else:
                 self.values[name].copy_(p)
+
+
+class Steps:
+    """Takes steps on the CPU, one after another: gradients, their norm, the optimiser, the average."""
+
+    def __init__(self, run, loss_of):
+        self.run, self.loss_of = run, loss_of
+        device = next(run.model.parameters()).device
+        self.total, self.finite = torch.zeros((), device=device), torch.ones((), dtype=torch.bool, device=device)
+
+    def arithmetic(self, inputs):
+        loss = self.loss_of(*inputs)
+        self.run.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.run.model.parameters(), 1.0)
+        self.finite.logical_and_(torch.isfinite(norm))
+        self.run.optimiser.step()
+        self.run.average.take(self.run.model)
+        self.total += loss.detach()
+
+    def take(self, inputs, rate):
+        for group in self.run.optimiser.param_groups:
+            group["lr"] = rate
+        self.run.average.begin()
+        self.arithmetic(inputs)
+        self.check()
+
+    def check(self):
+        if not self.finite:
+            raise SystemExit(f"step {self.run.step}: the gradient is not finite; the checkpoint before stays")
+
+    def mean(self, count):
+        """The mean loss of the last `count` steps, which are all since the last call."""
+        self.check()
+        mean = self.total.item() / count
+        self.total.zero_()
+        return mean
+
+
+class GraphSteps(Steps):
+    """Takes steps on a GPU. The first few run as they are, on a stream of their own; then one is recorded as a CUDA graph and
+    played again with other inputs: small models would wait for launches otherwise. A gradient that is not finite is seen when
+    somebody asks for the loss."""
+    BEFORE = 3
+
+    def __init__(self, run, loss_of):
+        super().__init__(run, loss_of)
+        self.graph, self.inputs, self.count = None, None, 0
+        self.rate = torch.zeros((), device="cuda")
+        for group in run.optimiser.param_groups:
+            group["lr"] = self.rate
+
+    def take(self, inputs, rate):
+        self.rate.fill_(rate)
+        self.run.average.begin()
+        if self.inputs is None:
+            self.inputs = [x.to("cuda") for x in inputs]
+        for own, new in zip(self.inputs, inputs):
+            own.copy_(new, non_blocking=True)
+        if self.count < self.BEFORE:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self.arithmetic(self.inputs)
+            torch.cuda.current_stream().wait_stream(stream)
+        else:
+            if not self.graph:
+                self.run.optimiser.zero_grad(set_to_none=True)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    self.arithmetic(self.inputs)
+                self.graph = graph
+            self.graph.replay()
+        self.count += 1
 
 
 class Run:
@@ -128,6 +208,7 @@ class Run:
         self.args, self.model, self.optimiser, self.facts = args, model, optimiser, facts
         self.average, self.step, self.seconds = Average(model), 0, 0.0
         self.path, self.stopped = args.folder / CHECKPOINT, False
+        self.processor = torch.cuda.get_device_name() if args.device == "cuda" else "the CPU"  # of the last steps
         if self.path.exists():
             self._load()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -137,7 +218,7 @@ class Run:
         self.stopped = True
 
     def _load(self):
-        kept = torch.load(self.path, weights_only=True)
+        kept = torch.load(self.path, weights_only=True, map_location=self.args.device)
         different = {k: (kept["facts"][k], v) for k, v in self.facts.items() if kept["facts"].get(k, v) != v}
         if "cooldown" in different and not kept["facts"]["cooldown"] and kept["step"] <= self.args.cooldown[0]:
             del different["cooldown"]  # it begins later: up to here both trainings are one
@@ -147,13 +228,16 @@ class Run:
             raise SystemExit(f"{self.path} is of another run: (there, now) {different}; name another folder")
         self.model.load_state_dict(kept["model"])
         self.optimiser.load_state_dict(kept["optimiser"])
+        for group in self.optimiser.param_groups:
+            group["capturable"] = self.args.device == "cuda"
         self.average.values, self.average.steps = kept["average"], kept["step"]
-        self.step, self.seconds = kept["step"], kept["seconds"]
+        self.step, self.seconds, self.processor = kept["step"], kept["seconds"], kept.get("processor", "the CPU")
         print(f"goes on at step {self.step}, after {self.seconds / 60:.1f} minutes", flush=True)
 
     def save(self):
         kept = {"facts": self.facts, "model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(),
-                "average": self.average.values, "step": self.step, "seconds": self.seconds}
+                "average": self.average.values, "step": self.step, "seconds": self.seconds,
+                "processor": self.processor}
         new = self.path.with_suffix(".new")
         torch.save(kept, new)
         with open(new, "rb") as file:
@@ -166,30 +250,43 @@ class Run:
             file.write(json.dumps(line) + "\n")
         print(json.dumps(line), flush=True)
 
-    def train(self, loss_of, every, look):
-        """loss_of(step) gives a step's loss; look(run) tells what the log shall have, every so many steps and at the end."""
-        end, saved, total, count = self.seconds + 60 * self.args.minutes, self.seconds, 0.0, 0
+    def inputs(self, inputs_of, last):
+        """Yields inputs_of(step) for each step to come. For a GPU the threads work ahead, into page-locked memory."""
+        if self.args.device == "cpu":
+            yield from map(inputs_of, range(self.step, last))
+            return
+        with ThreadPoolExecutor(self.args.threads) as pool:
+            ahead = []
+            for step in range(self.step, last):
+                ahead.append(pool.submit(lambda step: [x.pin_memory() for x in inputs_of(step)], step))
+                if len(ahead) > 2 * self.args.threads:
+                    yield ahead.pop(0).result()
+            while ahead:
+                yield ahead.pop(0).result()
+
+    def train(self, inputs_of, loss_of, every, look):
+        """inputs_of(step) gives a step's arrays, in main memory; loss_of(*arrays) its loss; look(run) tells what the log shall
+        have, every so many steps and at the end."""
+        end, saved, count = self.seconds + 60 * self.args.minutes, self.seconds, 0
         last = last_step(self.args)
+        steps = (Steps if self.args.device == "cpu" else GraphSteps)(self, loss_of)
+        inputs = self.inputs(inputs_of, last)
         while self.step < last and self.seconds < end and not self.stopped:
             began = time.monotonic()
             rate = rate_of(self.step, self.args)
-            for group in self.optimiser.param_groups:
-                group["lr"] = rate
-            loss = loss_of(self.step)
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            if not torch.isfinite(norm):
-                raise SystemExit(f"step {self.step}: the gradient is not finite; the checkpoint before stays")
-            self.optimiser.step()
-            self.average.take(self.model)
-            self.step, total, count = self.step + 1, total + loss.item(), count + 1
+            steps.take(next(inputs), rate)
+            self.step, count = self.step + 1, count + 1
+            look_now = self.step % every == 0 or self.step == last
+            mean = steps.mean(count) if look_now else 0.0
             self.seconds += time.monotonic() - began
-            if self.step % every == 0 or self.step == last:
-                self.log(loss=round(total / count, 6), rate=rate, **look(self))
-                total, count = 0.0, 0
+            if look_now:
+                self.log(loss=round(mean, 6), rate=rate, **look(self))
+                count = 0
             if self.seconds - saved >= CHECKPOINT_SECONDS:
+                steps.check()
                 self.save()
                 saved = self.seconds
+        inputs.close()
+        steps.check()
         self.save()
         print(f"stopped at step {self.step} of {last}, after {self.seconds / 60:.1f} minutes", flush=True)
