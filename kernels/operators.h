@@ -15,7 +15,14 @@
 extern "C" {
 #endif
 
-typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF, DIT_ACT_SILU, DIT_ACT_COUNT } dit_activation;
+typedef enum {
+    DIT_ACT_NONE,
+    DIT_ACT_GELU_TANH,
+    DIT_ACT_GELU_ERF,
+    DIT_ACT_SILU,
+    DIT_ACT_RELU,
+    DIT_ACT_COUNT
+} dit_activation;
 
 /* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
 typedef struct {

@@ -252,8 +252,10 @@ static void configs_that_would_give_other_results_are_refused(void **state)
     refuse("{\"architectures\": [3]}", DIT_ERR_JSON_TYPE, "string");
     refuse("{}", DIT_ERR_UNSUPPORTED, "no architecture");
     refuse("{\"model_type\": \"bert\"}", DIT_ERR_JSON_MISSING, "num_hidden_layers");
-    refuse("{\"model_type\": \"t5\", \"d_model\": 32}", DIT_ERR_UNSUPPORTED, "relu");
-    refuse("{\"model_type\": \"t5\", \"feed_forward_proj\": \"relu\"}", DIT_ERR_UNSUPPORTED, "gated-gelu");
+    refuse("{\"model_type\": \"t5\", \"d_model\": 32}", DIT_ERR_JSON_MISSING, "num_layers");
+    refuse("{\"model_type\": \"t5\", \"d_model\": 32, \"d_kv\": 8, \"num_heads\": 4, \"d_ff\": 8, \"num_layers\": 1,"
+           "\"vocab_size\": 9, \"feed_forward_proj\": \"selu\"}",
+           DIT_ERR_UNSUPPORTED, "selu");
     refuse("{\"model_type\": \"mt5\", \"d_model\": 32, \"d_kv\": 8, \"num_heads\": 4, \"d_ff\": 8, \"num_layers\": 1,"
            "\"vocab_size\": 9, \"relative_attention_num_buckets\": 6}",
            DIT_ERR_UNSUPPORTED, "multiple of 4");

@@ -82,6 +82,7 @@ DIT_INLINE vf vf_activation(vf x, dit_activation activation)
     case DIT_ACT_GELU_TANH: return vf_gelu_tanh(x);
     case DIT_ACT_GELU_ERF: return vf_gelu_erf(x);
     case DIT_ACT_SILU: return vf_silu(x);
+    case DIT_ACT_RELU: return vf_max(vf_zero(), x); /* NaN stays: the second one is given then */
     default: return x;
     }
 }

@@ -45,6 +45,9 @@ template <int WIDTH> static __device__ inline void activate(dit_activation activ
     } else if (activation == DIT_ACT_GELU_ERF) {
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) x[i] = 0.5f * x[i] * erfcf(-x[i] * sqrt_half);
+    } else if (activation == DIT_ACT_RELU) {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) x[i] = x[i] < 0 ? 0.0f : x[i];
     }
 }
 

@@ -11,6 +11,7 @@ double dit_ref_activation(double x, dit_activation activation)
     case DIT_ACT_GELU_TANH: return 0.5 * x * (1.0 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
     case DIT_ACT_GELU_ERF: return 0.5 * x * erfc(-x * sqrt_half);
     case DIT_ACT_SILU: return x / (1.0 + exp(-x));
+    case DIT_ACT_RELU: return x < 0 ? 0 : x;
     default: return x;
     }
 }

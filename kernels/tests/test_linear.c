@@ -222,6 +222,9 @@ static void edges(dit_arena *arena)
         assert_true(out[3] == 0 && out[4] > 0.3f && out[4] < 0.4f && out[5] > 4.9f && out[6] == 100);
         assert_true(isnan(out[7]));
     }
+    kernels->activate(pool, &(dit_activate_args){.elements = 8, .x = in, .y = out, .activation = DIT_ACT_RELU});
+    for (int i = 0; i < 7; i++) assert_true(out[i] == (in[i] > 0 ? in[i] : 0));
+    assert_true(isnan(out[7]));
 }
 
 static void activations_are_right_far_out_and_keep_nan(void **state)

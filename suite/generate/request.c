@@ -469,6 +469,21 @@ static void copy_call(dit_json_writer *w, const request_builder *b, cJSON *run, 
     dit_json_put_copy(w, run, key, dit_json_member(b->call.root, key));
 }
 
+/* As many frames as the pipeline makes when it is asked for others than one more than a multiple of those of a latent: Wan's goes
+ * to the multiple below and adds one, the others cut the latents. Source: diffusers 0.33.1, __call__ of each. */
+static int64_t whole_frames(request_builder *b, int64_t asked)
+{
+    int64_t each = dit_json_int_or(b->model.latent, "vae_temporal", 1);
+    bool is_wan = strcmp(dit_json_text_or(b->config, "_class_name", ""), "WanTransformer3DModel") == 0;
+    int64_t made = is_wan ? asked / each * each + 1 : (asked - 1) / each * each + 1;
+    if (asked < 1 || (asked - 1) % each == 0) return asked;
+    dit_buffer_printf(
+        &b->notes,
+        "--num_frames %lld is run as %lld, whose latents the pipeline makes: one more than a multiple of %lld\n",
+        (long long)asked, (long long)made, (long long)each);
+    return made;
+}
+
 /* A recorded call that says no frames made an image. Latte's word for them is video_length. */
 static dit_status add_frames(request_builder *b, cJSON *run)
 {
@@ -479,7 +494,7 @@ static dit_status add_frames(request_builder *b, cJSON *run)
     double frames;
     if (!clip) return w.status;
     DIT_TRY(settle(b, b->r->num_frames, length ? "video_length" : "num_frames", "num_frames", "num_frames", &frames));
-    dit_json_put_number(&w, run, "num_frames", frames);
+    dit_json_put_int(&w, run, "num_frames", whole_frames(b, (int64_t)frames));
     return w.status;
 }
 

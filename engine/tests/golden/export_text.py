@@ -76,6 +76,7 @@ FOLDERS = {
     "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
                 torch.float32, 24, {"pipeline": "PixArtAlphaPipeline"}, pixart),
     "text_t5_unmasked": ("T5EncoderModel", T5, torch.float32, 16, {"pipeline": "FluxPipeline"}, flux_t5),
+    "text_t5_relu": ("T5EncoderModel", dict(T5, feed_forward_proj="relu"), torch.float32, 16, {"pipeline": "FluxPipeline"}, flux_t5),
     "text_mt5": ("MT5EncoderModel", T5, torch.float16, 150, {"pipeline": "HunyuanDiTPipeline"}, hunyuan_dit),
     "text_umt5": ("UMT5EncoderModel", T5, torch.bfloat16, 40, {"pipeline": "WanPipeline", "zero_padding": True}, wan),
     "text_clip_l": ("CLIPTextModel", dict(CLIP, eos_token_id=2), torch.float32, 77,

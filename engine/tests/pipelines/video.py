@@ -23,6 +23,7 @@ from diffusers import (AutoencoderKL, AutoencoderKLCogVideoX, AutoencoderKLHunyu
 from safetensors.torch import save_file
 from transformers import (CLIPTextConfig, CLIPTextModel, CLIPTokenizer, LlamaConfig, LlamaModel, LlamaTokenizerFast, T5Config,
                           T5EncoderModel, T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
+from transformers.models.bert.tokenization_bert import BasicTokenizer
 
 from parts import WIDTH, shake
 
@@ -32,8 +33,11 @@ TOKENIZERS = HERE.parent / "tokenizers"
 
 # ---- parts -------------------------------------------------------------------------------------------------------------
 def tokenizer(cls, name):
+    """CLIP's cleans texts by itself, not by ftfy, whatever is installed: so do we."""
     made = cls.from_pretrained(TOKENIZERS / name)
     made.folder = name
+    if cls is CLIPTokenizer:
+        made.fix_text, made.nlp = None, BasicTokenizer(strip_accents=False, do_split_on_punc=False)
     return made
 
 

@@ -21,8 +21,7 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_END,
 };
 
-static const dit_config_only only[] = {
-    {"hidden_act", "gelu"}, {"position_embedding_type", "absolute"}, {"is_decoder", "false"}, {0}};
+static const dit_config_only only[] = {{"position_embedding_type", "absolute"}, {"is_decoder", "false"}, {0}};
 
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
@@ -36,7 +35,6 @@ static dit_status read_config(const dit_config *config, text_shape *out)
                         .eps = c.eps,
                         .norm_after = true,
                         .biases = true,
-                        .activation = DIT_ACT_GELU_ERF,
                         .positions = c.positions,
                         .types = c.types};
     out->facts = (dit_text_encoder_facts){.layers = c.layers,
@@ -47,7 +45,7 @@ static dit_status read_config(const dit_config *config, text_shape *out)
                                           .inner = c.inner,
                                           .vocabulary = c.vocabulary,
                                           .max_tokens = c.positions};
-    return DIT_OK;
+    return text_activation_read(config, "gelu", out);
 }
 
 const text_class text_bert = {

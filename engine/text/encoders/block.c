@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const float QUICK = 1.702f; /* x sigmoid(1.702 x) is SiLU(1.702 x) / 1.702 */
-
 /* ---- distances --------------------------------------------------------------------------------------------------- */
 
 /* Returns the bucket of a key that stands `distance` tokens after its query. Half of the buckets are for keys after it;
@@ -91,7 +89,8 @@ dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block
     else
         DIT_TRY(scope_shared(&scope, names->qkv, f->heads * f->head_dim, f->width, &block->qkv));
     DIT_TRY(scope_joined(&scope, names->out, f->width, f->heads * f->head_dim, 0, &block->out));
-    DIT_TRY(scope_shared(&scope, names->in, f->inner, f->width, &block->in));
+    const char *const one[] = {names->ungated, NULL}, *const *in = names->ungated && !e->shape.gated ? one : names->in;
+    DIT_TRY(scope_shared(&scope, in, f->inner, f->width, &block->in));
     DIT_TRY(scope_joined(&scope, names->down, f->width, f->inner, 0, &block->down));
     for (int i = 0; i < 2; i++)
         DIT_TRY(text_norm_load(e, &scope, names->norms[i], &block->norm_weight[i], &block->norm_bias[i]));
@@ -163,12 +162,12 @@ static dit_status add_attention(dit_text_encoder *e, const text_block *block, co
     return layer_joined_add(rt, &block->out, rows_of(e, e->attended, queries), rows_of(e, y, width), NULL, 0);
 }
 
-/* Applies the activation of an MLP that is not gated. */
-static void activate_quick(dit_runtime *rt, float *x, int64_t elements)
+/* x = activation(slope x) / slope */
+static void activate_steep(dit_runtime *rt, float *x, int64_t elements, const text_shape *s)
 {
-    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {QUICK}, .y = x});
-    ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = x, .activation = DIT_ACT_SILU});
-    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {1 / QUICK}, .y = x});
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {s->slope}, .y = x});
+    ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = x, .activation = s->activation});
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {1 / s->slope}, .y = x});
 }
 
 /* y += MLP(x) */
@@ -178,9 +177,9 @@ static dit_status add_mlp(dit_text_encoder *e, const text_block *block, const fl
     const text_shape *s = &e->shape;
     int64_t width = s->facts.width, rows = e->params.batch * e->params.tokens, inner = e->inner;
     dit_rows wide = rows_of(e, e->wide, (s->gated ? 2 : 1) * inner), hidden = rows_columns(wide, 0, inner);
-    bool separate = s->gated || s->quick;
+    bool separate = s->gated || s->slope > 0;
     layer_linear(rt, &block->in, rows_of(e, (float *)x, width), wide, separate ? DIT_ACT_NONE : s->activation);
-    if (s->quick) activate_quick(rt, e->wide, rows * inner);
+    if (s->slope > 0) activate_steep(rt, e->wide, rows * inner, s);
     if (s->gated)
         ops_multiply(rt, &(dit_multiply_args){.rows = rows,
                                               .cols = inner,

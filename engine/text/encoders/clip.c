@@ -6,7 +6,6 @@
 #include "engine/text/encoders/encoder_impl.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Configs of OpenAI's checkpoints say 2, which is no end token of theirs; the library then takes the largest id. */
 enum { UNKNOWN_END = 2 };
@@ -28,16 +27,6 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_NUMBER(clip_config, eps, "layer_norm_eps", 1e-5, 0, 1),
     DIT_CONFIG_END,
 };
-
-static dit_status read_activation(const dit_config *config, text_shape *out)
-{
-    const char *name = "quick_gelu";
-    DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "hidden_act", &name));
-    out->quick = strcmp(name, "quick_gelu") == 0;
-    out->activation = out->quick ? DIT_ACT_NONE : DIT_ACT_GELU_ERF;
-    if (out->quick || strcmp(name, "gelu") == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "hidden_act is %.80s, but only quick_gelu and gelu are implemented", name);
-}
 
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
@@ -61,7 +50,7 @@ static dit_status read_config(const dit_config *config, text_shape *out)
                                           .vocabulary = c.vocabulary,
                                           .max_tokens = c.positions,
                                           .pooled = c.width};
-    return read_activation(config, out);
+    return text_activation_read(config, "quick_gelu", out);
 }
 
 static dit_status read_projected(const dit_config *config, text_shape *out)

@@ -18,8 +18,8 @@ typedef struct {
     bool causal;     /* a token sees those before it, and itself */
     bool gated;      /* an MLP is down(activation(in x) * up x); else down(activation(in x)) */
     bool biases;     /* linear layers of blocks have them, seeded ones too; a file says so itself */
-    bool quick;      /* the activation is x sigmoid(1.702 x), quick_gelu */
     dit_activation activation;
+    float slope;                   /* s of activation(s x) / s, which quick_gelu has; 0: 1 */
     double scale;                  /* of the logits; 0: 1 / sqrt(head_dim) */
     double theta;                  /* of rotary positions over halves of a head; 0: none */
     int64_t buckets, max_distance; /* of a bias of distances on the logits; 0: none */
@@ -36,6 +36,7 @@ typedef struct {
     const char *block;
     const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
     const char *in[3], *down;            /* in: where gated, the layer that is activated comes first */
+    const char *ungated;                 /* instead of `in` where an MLP is not gated; NULL: `in` */
     const char *distances;
     const char *final_norm, *projection;
 } text_names;
@@ -81,6 +82,13 @@ struct dit_text_encoder {
     int32_t *positions;          /* [tokens] 0, 1, ... */
     bool masked;                 /* the run has a mask */
 };
+
+/* ---- activation.c ------------------------------------------------------------------------------------------------ */
+
+/* Sets activation and slope by transformers' name; gated is set before. Errors: DIT_ERR_UNSUPPORTED, naming the key. */
+dit_status text_activation_find(const char *key, const char *name, text_shape *shape);
+/* The same by the config's hidden_act, or `usual` where it is absent. */
+dit_status text_activation_read(const dit_config *config, const char *usual, text_shape *shape);
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 

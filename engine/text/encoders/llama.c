@@ -24,7 +24,7 @@ static const dit_config_field fields[] = {
 };
 
 static const dit_config_only only[] = {
-    {"hidden_act", "silu"}, {"rope_scaling", "null"}, {"attention_bias", "false"}, {"mlp_bias", "false"}, {0}};
+    {"rope_scaling", "null"}, {"attention_bias", "false"}, {"mlp_bias", "false"}, {0}};
 
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
@@ -36,12 +36,7 @@ static dit_status read_config(const dit_config *config, text_shape *out)
     if (c.head_dim < 2 || c.head_dim % 2)
         return DIT_FAIL(DIT_ERR_SHAPE, "heads of %lld channels cannot be rotated: the width must be even",
                         (long long)c.head_dim);
-    *out = (text_shape){.norm = DIT_NORM_RMS,
-                        .eps = c.eps,
-                        .causal = true,
-                        .gated = true,
-                        .activation = DIT_ACT_SILU,
-                        .theta = c.theta};
+    *out = (text_shape){.norm = DIT_NORM_RMS, .eps = c.eps, .causal = true, .gated = true, .theta = c.theta};
     out->facts = (dit_text_encoder_facts){.layers = c.layers,
                                           .width = c.width,
                                           .heads = c.heads,
@@ -50,7 +45,7 @@ static dit_status read_config(const dit_config *config, text_shape *out)
                                           .inner = c.inner,
                                           .vocabulary = c.vocabulary,
                                           .max_tokens = c.max_tokens};
-    return DIT_OK;
+    return text_activation_read(config, "silu", out);
 }
 
 const text_class text_llama = {

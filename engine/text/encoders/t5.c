@@ -1,10 +1,11 @@
-/* T5 (v1.1), mT5 and UMT5: RMS norms before each part, attention without scale and with a bias of distances, a gated
- * GELU, no biases in linear layers. UMT5 has a table of distances in every block, the others only in the first.
+/* T5, mT5 and UMT5: RMS norms before each part, attention without scale and with a bias of distances, a gated GELU (T5 1.0: a
+ * ReLU without gate), no biases in linear layers. UMT5 has a table of distances in every block, the others only in the first.
  * Source: parameter names and arithmetic of transformers 4.51.3 T5EncoderModel, UMT5EncoderModel; Raffel et al., T5
  * (arXiv:1910.10683); Chung et al., UniMax (arXiv:2304.09151). */
 #include "engine/text/encoders/encoder_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct {
     int64_t layers, width, heads, head_dim, inner, vocabulary, buckets, max_distance;
@@ -24,25 +25,30 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_END,
 };
 
-static const dit_config_only only[] = {{"feed_forward_proj", "gated-gelu"}, {"dense_act_fn", "gelu_new"}, {0}};
+/* "gated-ACTIVATION" or "ACTIVATION", unless the config's own dense_act_fn and is_gated_act say it. */
+static dit_status read_mlp(const dit_config *config, const char *usual, text_shape *out)
+{
+    static const char gate[] = "gated-";
+    const char *kind = usual, *name;
+    DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "feed_forward_proj", &kind));
+    out->gated = strncmp(kind, gate, sizeof gate - 1) == 0;
+    name = strcmp(kind, "gated-gelu") == 0 ? "gelu_new" : kind + (out->gated ? sizeof gate - 1 : 0);
+    DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "dense_act_fn", &name));
+    DIT_TRY(dit_json_optional_bool(config->doc, config->object, config->pointer, "is_gated_act", &out->gated));
+    return text_activation_find("feed_forward_proj", name, out);
+}
 
-static dit_status read_config(const dit_config *config, text_shape *out)
+static dit_status read_config(const dit_config *config, const char *usual, text_shape *out)
 {
     t5_config c;
-    DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, &c));
     if (c.buckets % 4 || c.max_distance <= c.buckets / 4)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
                         "relative_attention_num_buckets %lld and relative_attention_max_distance %lld do not fit: "
                         "buckets must be a multiple of 4, and distances go beyond a quarter of them",
                         (long long)c.buckets, (long long)c.max_distance);
-    *out = (text_shape){.norm = DIT_NORM_RMS,
-                        .eps = c.eps,
-                        .gated = true,
-                        .activation = DIT_ACT_GELU_TANH,
-                        .scale = 1,
-                        .buckets = c.buckets,
-                        .max_distance = c.max_distance};
+    *out = (text_shape){
+        .norm = DIT_NORM_RMS, .eps = c.eps, .scale = 1, .buckets = c.buckets, .max_distance = c.max_distance};
     out->facts = (dit_text_encoder_facts){.layers = c.layers,
                                           .width = c.width,
                                           .heads = c.heads,
@@ -50,21 +56,22 @@ static dit_status read_config(const dit_config *config, text_shape *out)
                                           .head_dim = c.head_dim,
                                           .inner = c.inner,
                                           .vocabulary = c.vocabulary};
-    return DIT_OK;
+    return read_mlp(config, usual, out);
 }
 
-/* T5's default MLP has no gate, and this form is not built. */
 static dit_status read_t5(const dit_config *config, text_shape *out)
 {
-    if (!dit_json_member(config->object, "feed_forward_proj"))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                        "feed_forward_proj is absent, which means relu, but only gated-gelu is implemented");
-    return read_config(config, out);
+    return read_config(config, "relu", out);
+}
+
+static dit_status read_mt5(const dit_config *config, text_shape *out)
+{
+    return read_config(config, "gated-gelu", out);
 }
 
 static dit_status read_umt5(const dit_config *config, text_shape *out)
 {
-    DIT_TRY(read_config(config, out));
+    DIT_TRY(read_mt5(config, out));
     out->bias_per_block = true;
     return DIT_OK;
 }
@@ -75,7 +82,8 @@ static dit_status read_umt5(const dit_config *config, text_shape *out)
         .qkv = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k", "layer.0.SelfAttention.v"},                      \
         .out = "layer.0.SelfAttention.o", .norms = {"layer.0.layer_norm", "layer.1.layer_norm"},                       \
         .in = {"layer.1.DenseReluDense.wi_0", "layer.1.DenseReluDense.wi_1"}, .down = "layer.1.DenseReluDense.wo",     \
-        .distances = "layer.0.SelfAttention.relative_attention_bias.weight", .final_norm = "encoder.final_layer_norm", \
+        .ungated = "layer.1.DenseReluDense.wi", .distances = "layer.0.SelfAttention.relative_attention_bias.weight",   \
+        .final_norm = "encoder.final_layer_norm",                                                                      \
     }
 
 const text_class text_t5 = {
@@ -91,7 +99,7 @@ const text_class text_mt5 = {
     .model_type = "mt5",
     .prefixes = {""},
     .names = T5_NAMES,
-    .read = read_config,
+    .read = read_mt5,
 };
 
 const text_class text_umt5 = {
