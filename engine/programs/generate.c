@@ -167,20 +167,22 @@ static dit_status encode_prompts(generation *g, const dit_json *copy)
     if (snprintf(g->embeddings, sizeof g->embeddings, "%s/embeddings.safetensors", g->args->out_folder) >=
         (int)sizeof g->embeddings)
         return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
-    return dit_prompts_encode(&(dit_prompts_params){.folder = kase.pipeline,
-                                                    .prompts = prompts,
-                                                    .count = count,
-                                                    .images_per_prompt = kase.num_images / count,
-                                                    .negative = kase.negative_prompt,
-                                                    .guided = facts.guidance_branches == 2,
-                                                    .longest = kase.max_sequence_length,
-                                                    .backend = kase.backend,
-                                                    .dtype = kase.dtype,
-                                                    .threads = kase.threads_per_rank,
-                                                    .way = kase.text_encoder_parallel,
-                                                    .streamed = kase.stream_text_encoders,
-                                                    .path = g->embeddings},
-                              &g->prompts);
+    return dit_prompts_encode(
+        &(dit_prompts_params){.folder = kase.pipeline,
+                              .prompts = prompts,
+                              .count = count,
+                              .images_per_prompt = kase.num_images / count,
+                              .negative = kase.negative_prompt,
+                              .guided = facts.guidance_branches == 2,
+                              .longest = kase.max_sequence_length,
+                              .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
+                              .backend = kase.backend,
+                              .dtype = kase.dtype,
+                              .threads = kase.threads_per_rank,
+                              .way = kase.text_encoder_parallel,
+                              .streamed = kase.stream_text_encoders,
+                              .path = g->embeddings},
+        &g->prompts);
 }
 
 static dit_status read_prompts(generation *g)

@@ -24,8 +24,12 @@ typedef enum {
     TAKE_POOLED = 2,    /* pooled_prompt_embeds                                          */
     TAKE_AS_SECOND = 4, /* the names end in _2                                           */
     TAKE_BESIDE = 8,    /* channels beside those of the encoder before (SD3's CLIPs)     */
-    TAKE_AFTER = 16, /* tokens after those of the encoder before, whose channels are filled up with zeros (SD3's T5) */
+    TAKE_AFTER = 16, /* tokens after those of the encoder before, whose channels are filled up with zeros; zeros where
+                        the pipeline has no such encoder (SD3's T5) */
     TAKE_FIXED = 32, /* max_sequence_length is not its */
+    TAKE_CYCLED =
+        64, /* of several prompts with several pictures each, pooled texts and masks are in the order 0, 1, 0, 1
+                         beside embeddings in the order 0, 0, 1, 1; diffusers mixes them up so */
 } take_flags;
 
 /* One encoder of a pipeline. */
@@ -39,15 +43,16 @@ static const take_row rows[] = {
     {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN},
     {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED},
     {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN},
-    {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED},
-    {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED},
+    {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED},
+    {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED | TAKE_CYCLED},
     {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN},
     {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED},
-    {"StableDiffusion3Pipeline", "text_encoder_2", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED},
+    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED},
+    {"StableDiffusion3Pipeline", "text_encoder_2", 1,
+     TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED | TAKE_CYCLED},
     {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER},
     {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN},
     {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN},
@@ -68,14 +73,17 @@ typedef struct {
     char name[NAME_BYTES]; /* of the positive rows */
     int64_t tokens, width;
     bool pooled, flat; /* flat: masks and ids */
+    bool cycled;       /* order of rows in the file: see TAKE_CYCLED */
     float *data;
 } kept_tensor;
 
 typedef struct {
     const dit_prompts_params *p;
     dit_prompts_account *account;
+    const dit_json *index; /* model_index.json */
     const char *pipeline;
-    int64_t rows; /* count, and one more where it is guided */
+    int64_t rows;         /* count, and one more where it is guided */
+    dit_tokenizer *first; /* of the first encoder, which may say the length of others */
     kept_tensor kept[MOST_TENSORS];
     int count;
 } prompt_run;
@@ -127,6 +135,7 @@ static dit_status keep(prompt_run *run, const char *name, const take_row *row, i
     kept = &run->kept[run->count];
     *kept = (kept_tensor){.tokens = tokens, .width = width, .pooled = pooled};
     kept->flat = strstr(name, "mask") || strstr(name, "ids");
+    kept->cycled = row->take & TAKE_CYCLED && (pooled || strstr(name, "mask"));
     snprintf(kept->name, sizeof kept->name, "%s", name);
     kept->data = malloc(floats * sizeof *kept->data);
     if (!kept->data) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
@@ -156,19 +165,26 @@ static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *token
     return DIT_OK;
 }
 
-static dit_status tokenize(prompt_run *run, text_batch *batch)
+static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch)
 {
-    const dit_prompts_params *p = run->p;
-    dit_tokenizer *tokenizer;
+    if (!batch->asked) batch->asked = dit_prompt_length(batch->rule, run->first);
+    batch->tokens = dit_prompt_row(batch->rule, batch->asked);
     size_t ids = (size_t)(run->rows * batch->tokens);
-    int64_t began = dit_clock_ns();
     batch->ids = malloc(ids * sizeof *batch->ids);
     batch->mask = malloc(ids * sizeof *batch->mask);
     if (!batch->ids || !batch->mask) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tokens");
-    DIT_TRY(dit_tokenizer_open_part(p->folder, batch->rule->tokenizer, &tokenizer));
-    dit_status st = DIT_OK;
-    for (int64_t row = 0; row < run->rows && st == DIT_OK; row++) st = tokenize_row(run, tokenizer, batch, row);
-    dit_tokenizer_close(tokenizer);
+    for (int64_t row = 0; row < run->rows; row++) DIT_TRY(tokenize_row(run, tokenizer, batch, row));
+    return DIT_OK;
+}
+
+static dit_status tokenize(prompt_run *run, text_batch *batch)
+{
+    dit_tokenizer *tokenizer;
+    int64_t began = dit_clock_ns();
+    DIT_TRY(dit_tokenizer_open_part(run->p->folder, batch->rule->tokenizer, &tokenizer));
+    if (!run->first) run->first = tokenizer;
+    dit_status st = tokenize_rows(run, tokenizer, batch);
+    if (tokenizer != run->first) dit_tokenizer_close(tokenizer);
     run->account->tokenize_ns += dit_clock_ns() - began;
     return st;
 }
@@ -262,14 +278,30 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
     return st == DIT_OK ? st : dit_error_note(st, "in %s", folder);
 }
 
+/* Zeros instead of an encoder that the pipeline leaves out, as many tokens as the first one has. */
+static dit_status keep_nothing(prompt_run *run, const take_row *take)
+{
+    const kept_tensor *before = find_kept(run, "prompt_embeds");
+    int64_t tokens = before ? before->tokens : 0, width = run->p->joint_width;
+    if (!tokens || before->width > width)
+        return DIT_FAIL(DIT_ERR_SHAPE, "text of %lld channels does not fit the %lld of joint_attention_dim",
+                        before ? (long long)before->width : 0LL, (long long)width);
+    float *zeros = calloc((size_t)(run->rows * tokens * width), sizeof *zeros);
+    if (!zeros) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
+    dit_status st = keep(run, "prompt_embeds", take, tokens, width, zeros, false);
+    free(zeros);
+    return st;
+}
+
 static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *rule)
 {
     text_batch batch = {.rule = rule, .take = find_row(run->pipeline, rule->text_encoder)};
     if (!batch.take)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s of %s is in the table of prompts alone", rule->text_encoder,
                         run->pipeline);
+    if (batch.take->take & TAKE_AFTER && !dit_prompt_has(run->index, rule->text_encoder))
+        return keep_nothing(run, batch.take);
     batch.asked = batch.take->take & TAKE_FIXED ? 0 : run->p->longest;
-    batch.tokens = dit_prompt_row(rule, batch.asked);
     dit_status st = tokenize(run, &batch);
     if (st == DIT_OK) st = keep_ids(run, &batch);
     if (st == DIT_OK) st = encode(run, &batch);
@@ -289,8 +321,10 @@ static dit_status branch_of(const prompt_run *run, const kept_tensor *kept, bool
     int64_t count = negative ? 1 : p->count, row = kept->tokens * kept->width;
     float *data = malloc((size_t)(count * each * row) * sizeof *data);
     if (!data) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
-    for (int64_t i = 0; i < count * each; i++)
-        memcpy(data + i * row, kept->data + (first + i / each) * row, (size_t)row * sizeof *data);
+    for (int64_t i = 0; i < count * each; i++) {
+        int64_t prompt = kept->cycled ? i % count : i / each;
+        memcpy(data + i * row, kept->data + (first + prompt) * row, (size_t)row * sizeof *data);
+    }
     snprintf(name, NAME_BYTES + 16, "%s%s", negative ? "negative_" : "", kept->name);
     *out = (dit_tensor_out){.name = name, .rank = kept->pooled || kept->flat ? 2 : 3, .data = data};
     out->shape[0] = count * each;
@@ -335,7 +369,7 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
 {
     char path[PATH_BYTES];
     dit_json index;
-    prompt_run run = {.p = params, .account = account, .rows = params->count + params->guided};
+    prompt_run run = {.p = params, .account = account, .index = &index, .rows = params->count + params->guided};
     *account = (dit_prompts_account){0};
     if (snprintf(path, sizeof path, "%s/model_index.json", params->folder) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of model_index.json is too long");
@@ -343,6 +377,7 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
     dit_status st = dit_json_require_string(&index, index.root, "", "_class_name", &run.pipeline);
     if (st == DIT_OK) st = run_encoders(&run);
     for (int i = 0; i < run.count; i++) free(run.kept[i].data);
+    dit_tokenizer_close(run.first);
     dit_json_release(&index);
     return st;
 }

@@ -192,6 +192,9 @@ static void a_template_stands_around_a_prompt(void **state)
     int32_t ids[600];
     dit_tokenizer *tokenizer;
     open_folder("t5", NULL, &tokenizer);
+    const dit_prompt_rule *flux = dit_prompt_rules("FluxPipeline", &count);
+    assert_int_equal(dit_prompt_length(&flux[0], tokenizer), 512); /* its model_max_length */
+    assert_int_equal(dit_prompt_length(&rules[1], tokenizer), 77);
     assert_fails(
         dit_prompt_tokenize(dit_prompt_rules("FluxPipeline", &count) + 1, tokenizer, "fox", 513, ids, NULL, NULL),
         DIT_ERR_SHAPE, "at most 512");

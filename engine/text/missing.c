@@ -68,6 +68,12 @@ dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, cha
     return refuse();
 }
 
+int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *first)
+{
+    (void)first;
+    return rule->length;
+}
+
 int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length)
 {
     (void)rule;

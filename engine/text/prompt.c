@@ -22,7 +22,7 @@
  * the mask, the transformer does; padding, cleaning, text before and after the prompt. */
 #define RULE_LIST(X) \
     X(CogVideoXPipeline,        tokenizer,   text_encoder,   226,   0,  0, false, false, KEPT,   AS_IS,       "", "") \
-    X(FluxPipeline,             tokenizer,   text_encoder,    77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(FluxPipeline,             tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(FluxPipeline,             tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer,   text_encoder,    77,  77,  0, true,  true,  KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer_2, text_encoder_2, 256, 256,  0, true,  true,  KEPT,   AS_IS,       "", "") \
@@ -31,13 +31,14 @@
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
-    X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
-    X(StableDiffusion3Pipeline, tokenizer_2, text_encoder_2,  77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(StableDiffusion3Pipeline, tokenizer_2, text_encoder_2,  77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_3, text_encoder_3, 256, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(WanImageToVideoPipeline,  tokenizer,   text_encoder,   512,   0,  0, true,  false, ZEROED, WAN,         "", "") \
     X(WanPipeline,              tokenizer,   text_encoder,   512,   0,  0, true,  false, ZEROED, WAN,         "", "")
 /* clang-format on */
 
+enum { BY = DIT_PROMPT_BY_TOKENIZER };
 static const dit_prompt_rule rules[] = {
 #define RULE(pipeline, tokenizer, encoder, length, longest, crop, encoder_mask, transformer_mask, padding, clean,      \
              before, after)                                                                                            \
@@ -282,6 +283,14 @@ static dit_status clean(dit_prompt_cleaning how, dit_span prompt, dit_buffer *ou
     return DIT_OK;
 }
 
+int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *first)
+{
+    dit_tokenizer_facts facts;
+    dit_tokenizer_describe(first, &facts);
+    bool stated = rule->longest == DIT_PROMPT_BY_TOKENIZER && facts.model_max_length > 0;
+    return stated ? facts.model_max_length : rule->length;
+}
+
 int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length)
 {
     return rule->crop + (length ? length : rule->length);
@@ -292,7 +301,7 @@ dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer 
 {
     const dit_token_rule row = {.length = dit_prompt_row(rule, length)};
     char *text;
-    if (rule->longest && length > rule->longest)
+    if (rule->longest > 0 && length > rule->longest)
         return DIT_FAIL(DIT_ERR_SHAPE, "max_sequence_length is %lld; %s allows at most %lld", (long long)length,
                         rule->pipeline, (long long)rule->longest);
     DIT_TRY(dit_prompt_clean(rule, prompt, &text));

@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_TEXT_PROMPT_H
 #define DIT_ENGINE_TEXT_PROMPT_H
 
+#include "base/json.h"
 #include "engine/text/tokenizer.h"
 
 #include <stdint.h>
@@ -22,13 +23,16 @@ typedef enum {
                         their negative ones, they are zeroed */
 } dit_prompt_padding;
 
+/* For `longest`: the length is model_max_length of the pipeline's first tokenizer, where that states one. */
+enum { DIT_PROMPT_BY_TOKENIZER = -1 };
+
 /* One text encoder of one pipeline. */
 typedef struct {
     const char *pipeline;  /* _class_name of model_index.json */
     const char *tokenizer; /* members of model_index.json; folders beside it */
     const char *text_encoder;
     int64_t length;             /* max_sequence_length when nobody says another; of CLIP and BERT always */
-    int64_t longest;            /* that the pipeline allows; 0: it sets no limit */
+    int64_t longest;            /* that the pipeline allows; 0: it sets no limit; DIT_PROMPT_BY_TOKENIZER */
     int64_t crop;               /* ids of the template that are in front of the row, and whose embeddings are dropped */
     bool encoder_sees_mask;     /* the attention mask is an input of the encoder */
     bool transformer_sees_mask; /* and of the transformer */
@@ -39,6 +43,11 @@ typedef struct {
 
 /* The rules of a pipeline's text encoders, in the order of its tokenizers; *count 0 when the table lacks it. */
 const dit_prompt_rule *dit_prompt_rules(const char *pipeline, int *count);
+/* True if model_index.json names the part; pipelines leave some out: [null, null]. */
+static inline bool dit_prompt_has(const dit_json *index, const char *part)
+{
+    return cJSON_IsString(cJSON_GetArrayItem(dit_json_member(index->root, part), 1));
+}
 /* The pipelines of the table, NULL-terminated. */
 const char *const *dit_prompt_pipelines(void);
 
@@ -51,6 +60,8 @@ const char *const *dit_prompt_pipelines(void);
  * Errors: DIT_ERR_JSON_ENCODING; DIT_ERR_ENVIRONMENT where the libraries are missing; DIT_ERR_MEMORY. */
 dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, char **out);
 
+/* Tokens of a prompt when nobody says another length. `first` is the pipeline's first tokenizer. */
+int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *first);
 /* Ids of the row that the encoder reads: the template's in front, then `length`, or those of the rule where it is 0. */
 int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length);
 /* Cleans a prompt and fills ids and mask [dit_prompt_row] as dit_tokenize does. Errors: those of both; DIT_ERR_SHAPE for

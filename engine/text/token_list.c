@@ -94,9 +94,9 @@ static dit_status add_row(dit_json_writer *w, cJSON *rows, const dit_tokenizer *
 {
     const dit_token_rule plain = {.length = length};
     int32_t *ids = malloc((size_t)length * 2 * sizeof *ids), *mask = ids ? ids + length : NULL;
-    int64_t count;
+    int64_t count, asked = rule ? length - rule->crop : 0;
     if (!ids) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a row of %lld ids", (long long)length);
-    dit_status st = rule ? dit_prompt_tokenize(rule, tokenizer, prompt, 0, ids, mask, &count)
+    dit_status st = rule ? dit_prompt_tokenize(rule, tokenizer, prompt, asked, ids, mask, &count)
                          : dit_tokenize(tokenizer, prompt, &plain, ids, mask, &count);
     if (st == DIT_OK) {
         cJSON *row = dit_json_put_object(w, rows, NULL);
@@ -109,13 +109,13 @@ static dit_status add_row(dit_json_writer *w, cJSON *rows, const dit_tokenizer *
     return st;
 }
 
+/* `length` is of a row; 0: all ids of each text. */
 static dit_status add_tokenizer(cJSON *list, const request *r, const dit_tokenizer *tokenizer,
-                                const dit_prompt_rule *rule, const char *name)
+                                const dit_prompt_rule *rule, int64_t length, const char *name)
 {
     dit_json_writer w = {0};
     dit_tokenizer_facts facts;
     const cJSON *item;
-    int64_t length = rule ? dit_prompt_row(rule, 0) : r->length;
     dit_tokenizer_describe(tokenizer, &facts);
     cJSON *entry = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, entry, "name", name);
@@ -133,22 +133,33 @@ static dit_status add_tokenizer(cJSON *list, const request *r, const dit_tokeniz
     return w.status;
 }
 
+/* The tokenizer of the first rule becomes *first, for the others and for the caller to close. */
+static dit_status add_part(cJSON *list, const request *r, const char *folder, const dit_prompt_rule *rules, int index,
+                           dit_tokenizer **first)
+{
+    dit_tokenizer *tokenizer;
+    DIT_TRY(dit_tokenizer_open_part(folder, rules[index].tokenizer, &tokenizer));
+    if (index == 0) *first = tokenizer;
+    int64_t length = dit_prompt_row(&rules[index], dit_prompt_length(&rules[index], *first));
+    dit_status st = add_tokenizer(list, r, tokenizer, &rules[index], length, rules[index].tokenizer);
+    if (index > 0) dit_tokenizer_close(tokenizer);
+    return st;
+}
+
 static dit_status add_pipeline(cJSON *list, const request *r, const char *folder, const char *index_path)
 {
     dit_json index;
     const char *pipeline;
+    dit_tokenizer *first = NULL;
     int count = 0;
     DIT_TRY(dit_json_read_lenient(index_path, &index));
     dit_status st = dit_json_require_string(&index, index.root, "", "_class_name", &pipeline);
     const dit_prompt_rule *rules = st == DIT_OK ? dit_prompt_rules(pipeline, &count) : NULL;
     if (st == DIT_OK && !count)
         st = dit_fail_word(DIT_ERR_UNSUPPORTED, "the pipeline", pipeline, dit_prompt_pipelines());
-    for (int i = 0; i < count && st == DIT_OK; i++) {
-        dit_tokenizer *tokenizer = NULL;
-        st = dit_tokenizer_open_part(folder, rules[i].tokenizer, &tokenizer);
-        if (st == DIT_OK) st = add_tokenizer(list, r, tokenizer, &rules[i], rules[i].tokenizer);
-        dit_tokenizer_close(tokenizer);
-    }
+    for (int i = 0; i < count && st == DIT_OK; i++)
+        if (dit_prompt_has(&index, rules[i].tokenizer)) st = add_part(list, r, folder, rules, i, &first);
+    dit_tokenizer_close(first);
     dit_json_release(&index);
     return st;
 }
@@ -161,7 +172,7 @@ static dit_status add_folder(cJSON *list, const request *r, const char *folder)
         return DIT_FAIL(DIT_ERR_USAGE, "the path %.80s... is too long", folder);
     if (access(path, F_OK) == 0) return add_pipeline(list, r, folder, path);
     DIT_TRY(dit_tokenizer_open(folder, r->class_name, &tokenizer));
-    dit_status st = add_tokenizer(list, r, tokenizer, NULL, folder);
+    dit_status st = add_tokenizer(list, r, tokenizer, NULL, r->length, folder);
     dit_tokenizer_close(tokenizer);
     return st;
 }

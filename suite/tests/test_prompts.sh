@@ -24,6 +24,22 @@ from_picture() { # FluxImg2ImgPipeline, StableDiffusion3Img2ImgPipeline
 for kind in flux sd3; do
     ok "$kind from a picture: latents and picture are those of diffusers" from_picture $kind
 done
+without_t5() { # of two prompts, two pictures each
+    rm -rf bare && cp -r "$golden/sd3" bare && rm -r bare/tokenizer_3 bare/text_encoder_3 &&
+        python3 -c 'import json
+index = json.load(open("bare/model_index.json"))
+index["text_encoder_3"] = index["tokenizer_3"] = [None, None]
+json.dump(index, open("bare/model_index.json", "w"))' && mapfile -t arguments < <(options sd3) &&
+        "$ditbench" generate bare "${arguments[@]}" --prompt "the blue sea" --num_images_per_prompt 2 --output without -q >answer &&
+        python3 compare.py "$golden/sd3/without_t5.safetensors" without/embeddings.safetensors without/latents.safetensors
+}
+ok "sd3 without T5: latents of two prompts, two pictures each" without_t5
+ranks() { # KIND OPTION...: as diffusers, shared by ranks
+    run "$1" ranks "${@:2}" >answer && python3 compare.py "$golden/$1/expected.safetensors" ranks/embeddings.safetensors ranks/latents.safetensors &&
+        within ranks/image.png "$1/image.png"
+}
+ok "sd3: two ranks with a branch of the guidance each, and of its text" ranks sd3 --cfg_degree 2 --text_encoder_parallel cfg
+ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hunyuandit --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel tensor
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }

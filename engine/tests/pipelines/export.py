@@ -6,7 +6,7 @@
 OUT gets a folder for each KIND (all of them when none is named) as diffusers saves it, with expected.safetensors: input_ids, input_ids_2
 (of the positive prompt), prompt_embeds, pooled_prompt_embeds, prompt_attention_mask, negative_..., latents [1, channels, 1, height, width],
 image_u8 [1, height, width, 3]; and call.json, the arguments. Where a pipeline starts from a picture, too: start.png, image.safetensors
-with latents and image_u8 at strength 0.6 in 5 steps. All is computed in float32, of the weights that are stored. Needs torch 2.6, diffusers 0.33.1, transformers 4.51.3, sentencepiece 0.2.0.
+with latents and image_u8 at strength 0.6 in 5 steps. All is computed in float32, of the weights that are stored. `ci/deps.sh census` makes what it needs.
 """
 import argparse
 import json

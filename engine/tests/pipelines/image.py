@@ -94,6 +94,22 @@ def run_flux(pipe, call, options):
     run_from_picture(FluxImg2ImgPipeline(**pipe.components), call, options)
 
 
+def run_without_t5(pipe, call, options):
+    """without_t5.safetensors: of two prompts, two pictures each. The pipeline gives pictures pooled text of another prompt."""
+    pipe = StableDiffusion3Pipeline(**{**pipe.components, "text_encoder_3": None, "tokenizer_3": None})
+    seen, encode = {}, pipe.encode_prompt
+
+    def noted(*args, **kwargs):
+        made = encode(*args, **kwargs)
+        seen["pooled_prompt_embeds"] = made[2]
+        return made
+
+    pipe.encode_prompt = noted
+    more = {"prompt": [options.prompt, "the blue sea"], "negative_prompt": ["rain"] * 2, "num_images_per_prompt": 2}
+    latents = run(pipe, {**call, **more}, options.seed)["latents"]
+    save({"latents": latents, **seen}, options.out, "without_t5.safetensors")
+
+
 def run_sd3(pipe, call, options):
     call.update(negative_prompt="rain", guidance_scale=3.5, max_sequence_length=24)
     embeds, negative, pooled, negative_pooled = pipe.encode_prompt(options.prompt, None, None, negative_prompt="rain", max_sequence_length=24)
@@ -102,6 +118,7 @@ def run_sd3(pipe, call, options):
                 "input_ids_2": ids(pipe.tokenizer_2, options.prompt, 77), "input_ids_3": ids(pipe.tokenizer_3, options.prompt, 24)}
     expected.update(run(pipe, call, options.seed))
     save(expected, options.out, "expected.safetensors")
+    run_without_t5(pipe, call, options)
     run_from_picture(StableDiffusion3Img2ImgPipeline(**{k: v for k, v in pipe.components.items() if v is not None}), call, options)
 
 

@@ -83,9 +83,9 @@ def mt5(tokenizer, width=WIDTH):
 
 
 def clip(tokenizer, model=CLIPTextModel, width=WIDTH, **more):
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
     return model(CLIPTextConfig(vocab_size=len(tokenizer), hidden_size=width, intermediate_size=48, num_hidden_layers=2,
-                                num_attention_heads=4, bos_token_id=tokenizer.bos_token_id,
-                                eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, **more)).eval()
+                                num_attention_heads=4, **{**ends, **more})).eval()
 
 
 def projected_clip(tokenizer, width, **more):
@@ -98,9 +98,9 @@ def bert(tokenizer, width=WIDTH):
 
 
 def vae(levels=2, **more):
+    config = {"latent_channels": 4, "sample_size": 32, "norm_num_groups": 4, **more}
     return AutoencoderKL(down_block_types=["DownEncoderBlock2D"] * levels, up_block_types=["UpDecoderBlock2D"] * levels,
-                         latent_channels=4, block_out_channels=[8, 16] if levels == 2 else [8] * levels, norm_num_groups=4,
-                         sample_size=32, **more).eval()
+                         block_out_channels=[8, 16] if levels == 2 else [8] * levels, **config).eval()
 
 
 def shake(model, seed):
