@@ -26,7 +26,7 @@ enum {
     DIT_CASE_SILU = 1 << 5,       /* activation: SiLU */
     DIT_CASE_RESIDUAL = 1 << 6,   /* adds the result to y, in place */
     DIT_CASE_GATE = 1 << 7,       /* what is added is multiplied by a gate */
-    DIT_CASE_STRIDED = 1 << 8,    /* rows lie apart; attention: q, k, v lie inside one fused projection */
+    DIT_CASE_STRIDED = 1 << 8,    /* rows lie apart, of what is written, too; attention: FUSED as well */
     DIT_CASE_LSE = 1 << 9,        /* attention: returns the log-sum-exp, too */
     DIT_CASE_MODULATE = 1 << 10,  /* norm: scale and shift; group_norm: fields of them; timestep: t in thousandths */
     DIT_CASE_NORM = 1 << 11,      /* qk_norm_rope: heads are normalised */
@@ -40,6 +40,7 @@ enum {
     DIT_CASE_LARGE = 1 << 19,     /* runs only where cases are timed; only some rows are compared with the reference */
     DIT_CASE_ON_DEVICE = 1 << 20, /* too large for a host: runs only on devices */
     DIT_CASE_RELATIVE = 1 << 21,  /* attention: a bias for each distance of query and key */
+    DIT_CASE_FUSED = 1 << 23,     /* attention: q, k, v lie inside one projection, as in models */
     DIT_CASE_REPLICATE = 1 << 22, /* conv: outside of the image lies its nearest pixel */
 };
 

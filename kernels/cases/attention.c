@@ -22,10 +22,16 @@ static int64_t rows(const dit_kernel_case *c)
     return sizes_of(c)->Sq;
 }
 
-/* Returns the distance of tokens. Strided cases keep q, k and v in one [tokens, 3 C] projection. */
+/* Tells whether q, k and v lie in one [tokens, 3 C] projection. */
+static bool is_fused(const dit_kernel_case *c)
+{
+    return c->flags & (FUSED | STRIDED);
+}
+
+/* Returns the distance of tokens. */
 static int64_t ld_of(const dit_kernel_case *c)
 {
-    return sizes_of(c)->H * sizes_of(c)->D * (c->flags & STRIDED ? 3 : 1);
+    return sizes_of(c)->H * sizes_of(c)->D * (is_fused(c) ? 3 : 1);
 }
 
 static int64_t tokens_of(const dit_kernel_case *c)
@@ -80,7 +86,7 @@ static void call(dit_case_run *run, const dit_case_target *to)
     const dit_kernel_case *c = run->c;
     const sizes *s = sizes_of(c);
     const int32_t *positions = run->own[0];
-    bool fused = c->flags & STRIDED;
+    bool fused = is_fused(c);
     int64_t ld = ld_of(c), ldo = dit_case_stride(c, s->H * s->D), width = s->H * s->D;
     dit_attention_args args = {
         .B = s->B, .H = s->H, .Sq = to->count, .Sk = s->Sk, .D = s->D, .ldq = ld, .ldk = ld, .ldv = ld};
@@ -134,19 +140,19 @@ static const dit_kernel_case checked[] = {
     ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL | RELATIVE),
     GROUPED(2, 6, 3, 50, 70, 24, LSE),
     GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
-    ATTENTION(1, 16, 256, 256, 72, STRIDED | LARGE),
-    ATTENTION(1, 16, 1024, 1024, 72, STRIDED | LARGE),
-    ATTENTION(1, 16, 4096, 4096, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 256, 256, 72, FUSED | LARGE),
+    ATTENTION(1, 16, 1024, 1024, 72, FUSED | LARGE),
+    ATTENTION(1, 16, 4096, 4096, 72, FUSED | LARGE),
     ATTENTION(1, 16, 1024, 120, 72, MASK | LARGE),
-    ATTENTION(1, 64, 512, 512, 64, MASK | RELATIVE | STRIDED | LARGE),
-    ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
-    ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
-    ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),
-    ATTENTION(1, 24, 8704, 8704, 128, STRIDED | LARGE | ON_DEVICE),
-    ATTENTION(1, 24, 16896, 16896, 128, STRIDED | LARGE | ON_DEVICE),
-    ATTENTION(1, 48, 17776, 17776, 64, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(1, 64, 512, 512, 64, MASK | RELATIVE | FUSED | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 64, FUSED | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 128, FUSED | LARGE),
+    ATTENTION(1, 24, 4608, 4608, 128, FUSED | LARGE),
+    ATTENTION(1, 24, 8704, 8704, 128, FUSED | LARGE | ON_DEVICE),
+    ATTENTION(1, 24, 16896, 16896, 128, FUSED | LARGE | ON_DEVICE),
+    ATTENTION(1, 48, 17776, 17776, 64, FUSED | LARGE | ON_DEVICE),
     ATTENTION(1, 24, 4608, 4608, 128, LARGE | ON_DEVICE),
-    ATTENTION(2, 16, 4096, 4096, 72, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(2, 16, 4096, 4096, 72, FUSED | LARGE | ON_DEVICE),
     ATTENTION(1, 16, 1024, 1024, 64, CAUSAL | LARGE),
     ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
 };

@@ -73,7 +73,7 @@ static const struct {
     {ERF, "gelu_erf"},  {SILU, "silu"},         {RESIDUAL, "residual"},
     {GATE, "gate"},     {MODULATE, "modulate"}, {DIT_CASE_HIDDEN, "hidden"},
     {RMS, "rms"},       {NORMED, "norm"},       {ROPE, "rope"},
-    {LSE, "lse"},       {STRIDED, "strided"},
+    {LSE, "lse"},       {FUSED, "fused"},       {STRIDED, "strided"},
 };
 
 void dit_case_describe(const dit_kernel_case *c, char *out, int size)
