@@ -4,7 +4,7 @@
 # Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE] [--packages DIR]
 #   --out DIR       where everything goes (default: results/local/gpu-DATE); measured.json is the document
 #   --seconds N     start no stage after N seconds (default: 500)
-#   --skip, --only  stages: build kernels sanitizer golden methods collective time denoise torch
+#   --skip, --only  stages: build kernels denoise torch golden checks time methods collective sanitizer
 #   --workload FILE what denoise and torch run (default: workloads/gpu/measure.json)
 #   --packages DIR  what `ci/offline.sh save DIR` fetched, for a machine that reaches no packages
 # A stage that fails or runs out of time is said in the document and does not end the others.
@@ -151,6 +151,10 @@ stage_methods() {
     "$build/bin/ditbench" run workloads/gpu/functional.json --output "$out/methods" --json >"$out/stages/methods.json"
 }
 
+stage_checks() {
+    "$build/bin/ditbench" run workloads/gpu/checks.json --output "$out/checks" --json >"$out/stages/checks.json"
+}
+
 stage_collective() {
     "$build/bin/ditbench" collective --backend cuda --ranks "$(nvidia-smi --list-gpus | wc -l)" --json \
         >"$out/stages/collective.json"
@@ -223,9 +227,10 @@ stage build 240 || {
 stage kernels 60
 stage denoise 150
 stage torch 170
-stage time 60
 stage golden 90
-stage methods 60
+stage checks 90
+stage time 150
+stage methods 180
 stage collective 30
 stage sanitizer 90
 write_document
