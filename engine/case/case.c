@@ -222,7 +222,8 @@ static dit_status read_text_encoders(const dit_json *doc, const cJSON *condition
                               dit_text_parallel_names());
 }
 
-/* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256}, and
+/* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256,
+ * "clean_caption": false}, and
  * what read_text_encoders reads. */
 static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
@@ -235,6 +236,7 @@ static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit
     DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", "negative_prompt", &out->negative_prompt));
     DIT_TRY(dit_json_optional_int(doc, conditions, "/conditions", "max_sequence_length", 1, 1 << 16,
                                   &out->max_sequence_length));
+    DIT_TRY(dit_json_optional_bool(doc, conditions, "/conditions", "clean_caption", &out->clean_caption));
     DIT_TRY(read_text_encoders(doc, conditions, out));
     cJSON_ArrayForEach(item, out->prompts)
     {
@@ -260,6 +262,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
                                        "prompts",
                                        "negative_prompt",
                                        "max_sequence_length",
+                                       "clean_caption",
                                        "text_encoder_parallel",
                                        "stream_text_encoders",
                                        NULL};

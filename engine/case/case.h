@@ -34,6 +34,7 @@ typedef struct {
     const cJSON *prompts;        /* list of texts, which the text encoders of the folder `pipeline` read; or NULL */
     const char *pipeline, *negative_prompt; /* a diffusers folder; of the guidance branch, never NULL      */
     int64_t max_sequence_length;            /* 0: the pipeline's                                           */
+    bool clean_caption;                     /* of PixArt and Latte                                         */
     dit_text_parallel text_encoder_parallel;
     bool stream_text_encoders; /* block by block */
     const char *text_table;    /* folder that captions are looked up in, instead of the file; or NULL      */

@@ -175,6 +175,7 @@ static dit_status encode_prompts(generation *g, const dit_json *copy)
                               .negative = kase.negative_prompt,
                               .guided = facts.guidance_branches == 2,
                               .longest = kase.max_sequence_length,
+                              .clean_caption = kase.clean_caption,
                               .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
                               .backend = kase.backend,
                               .dtype = kase.dtype,

@@ -293,8 +293,22 @@ static dit_status keep_nothing(prompt_run *run, const take_row *take)
     return st;
 }
 
-static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *rule)
+/* The rule with the cleaning that was asked for. */
+static dit_status settle_cleaning(const prompt_run *run, dit_prompt_rule *rule)
 {
+    if (!run->p->clean_caption) return DIT_OK;
+    if (rule->cleaning == DIT_PROMPT_LOWER_STRIP) {
+        rule->cleaning = DIT_PROMPT_CAPTION;
+        return DIT_OK;
+    }
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no clean_caption", run->pipeline),
+                          "leave --clean_caption out: it is for PixArt and Latte");
+}
+
+static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)
+{
+    dit_prompt_rule settled = *table_row, *rule = &settled;
+    DIT_TRY(settle_cleaning(run, rule));
     text_batch batch = {.rule = rule, .take = find_row(run->pipeline, rule->text_encoder)};
     if (!batch.take)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s of %s is in the table of prompts alone", rule->text_encoder,

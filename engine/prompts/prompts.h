@@ -21,6 +21,7 @@ typedef struct {
     const char *negative;      /* of the branch without the prompt, where it is `guided` */
     bool guided;
     int64_t longest;     /* max_sequence_length; 0: the pipeline's */
+    bool clean_caption;  /* for pipelines that have it */
     int64_t joint_width; /* channels of the transformer's text, where an encoder is left out (SD3 without T5) */
     const char *backend; /* the rest: as dit_text_encode_params */
     dit_dtype dtype;

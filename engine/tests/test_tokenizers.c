@@ -176,6 +176,35 @@ static void prompts_are_cleaned_as_pipelines_do(void **state)
     assert_int_equal(count, 0);
 }
 
+/* captions.py: what diffusers makes of each, where a text is not alone. */
+static void captions_are_cleaned_as_diffusers_does(void **state)
+{
+    dit_prompt_rule rule = {.cleaning = DIT_PROMPT_CAPTION, .before = "", .after = ""};
+    dit_json rows;
+    const cJSON *row;
+    char *got;
+    (void)state;
+    need_tokenizers();
+    assert_ok(dit_json_read_file(FOLDERS "captions.json", &rows));
+    cJSON_ArrayForEach(row, rows.root)
+    {
+        const char *text = cJSON_GetArrayItem(row, 0)->valuestring;
+        const cJSON *expected = cJSON_GetArrayItem(row, 1);
+        dit_status st = dit_prompt_clean(&rule, text, &got);
+        if (!expected) {
+            assert_int_equal(st, DIT_ERR_UNSUPPORTED);
+            continue;
+        }
+        assert_ok(st);
+        if (strcmp(got, expected->valuestring) != 0) print_message("# of %s\n", text);
+        assert_string_equal(got, expected->valuestring);
+        free(got);
+    }
+    dit_json_release(&rows);
+    assert_fails(dit_prompt_clean(&rule, "a %ff", &got), DIT_ERR_JSON_ENCODING, "percent");
+    assert_fails(dit_prompt_clean(&rule, "a <b>fox</b>", &got), DIT_ERR_UNSUPPORTED, "tag of HTML");
+}
+
 static void a_template_stands_around_a_prompt(void **state)
 {
     int count;
@@ -350,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_tokenizer_says_what_it_is),
         cmocka_unit_test(rows_that_cannot_be_are_refused),
         cmocka_unit_test(prompts_are_cleaned_as_pipelines_do),
+        cmocka_unit_test(captions_are_cleaned_as_diffusers_does),
         cmocka_unit_test(a_template_stands_around_a_prompt),
         cmocka_unit_test(folders_that_lack_something_are_named),
         cmocka_unit_test(damaged_models_are_refused),

@@ -10,8 +10,9 @@
 /* What is done to the text. */
 typedef enum {
     DIT_PROMPT_AS_IS,
-    DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt and Latte. Their
-                               clean_caption=True needs two more Python packages and is not implemented */
+    DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt and Latte, and what their
+                               True is without two more Python packages */
+    DIT_PROMPT_CAPTION,     /* clean_caption=True with them: see engine/text/caption.h */
     DIT_PROMPT_WAN,         /* prompt_clean of Wan: see dit_prompt_clean */
 } dit_prompt_cleaning;
 
@@ -53,10 +54,7 @@ const char *const *dit_prompt_pipelines(void);
 
 /* Makes the text that the tokenizer gets: cleaned, and put into the template. The caller frees *out.
  *
- * DIT_PROMPT_WAN is ftfy.fix_text, then html.unescape twice, then white space made single. Of ftfy it does what well
- * encoded text needs: straight quotes, ligatures and full-width forms apart, C1 controls as Windows means them, no others, NFC. It
- * does not repair text that was decoded wrongly ("Ã©"). Of HTML it knows numbers and the names of a short table; another
- * name is DIT_ERR_UNSUPPORTED and never kept silently.
+ * DIT_PROMPT_WAN is ftfy.fix_text and html.unescape twice (engine/text/repair.h), then white space made single.
  * Errors: DIT_ERR_JSON_ENCODING; DIT_ERR_ENVIRONMENT where the libraries are missing; DIT_ERR_MEMORY. */
 dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, char **out);
 

@@ -577,6 +577,7 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
         if (b->r->negative_prompt) suite_text_put(&w, conditions, "negative_prompt", b->r->negative_prompt);
         if (b->r->max_sequence_length)
             dit_json_put_int(&w, conditions, "max_sequence_length", b->r->max_sequence_length);
+        if (b->r->clean_caption) dit_json_put_bool(&w, conditions, "clean_caption", true);
         if (b->r->text_encoder_parallel)
             suite_text_put(&w, conditions, "text_encoder_parallel", b->r->text_encoder_parallel);
         if (b->r->stream_text_encoders) dit_json_put_bool(&w, conditions, "stream_text_encoders", true);

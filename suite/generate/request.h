@@ -18,6 +18,7 @@ typedef struct {
     int prompt_count;
     const char *negative_prompt;       /* of text encoders; NULL: the empty one                                 */
     int64_t max_sequence_length;       /* tokens of a prompt; 0: the pipeline's                                  */
+    bool clean_caption;                /* of PixArt and Latte                                                 */
     const char *text_encoder_parallel; /* base/text_parallel.h; NULL: replicated                           */
     bool stream_text_encoders;         /* block by block                                                   */
     const char *split;                 /* or: the first split_count captions of a split of shapes, by its name */

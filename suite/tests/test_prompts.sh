@@ -67,6 +67,15 @@ file() { # lines make a picture each, on one rank and shared over two
     ! within lines1-0.png lines1-1.png && [ "$("$build/tests/engine_picture_diff" text lines1-2.png ditbench.prompt)" = "the blue sea" ]
 }
 ok "a file of prompts makes pictures of each line, shared over ranks" file
+cleaned() { # prompts of PixArt as its pipeline cleans them, where that is asked for
+    local call=(--height 32 --width 32 --num_inference_steps 1 --guidance_scale 1 --max_sequence_length 24 -q)
+    "$ditbench" generate "$golden/pixart" --prompt "A Red fox.png, (see www.fox.com/a) page 3 #12: fox" --clean_caption "${call[@]}" --output cleaned >answer &&
+        "$ditbench" generate "$golden/pixart" --prompt "a red , see: fox" "${call[@]}" --output plain >answer &&
+        python3 compare.py plain/embeddings.safetensors cleaned/embeddings.safetensors &&
+        "$ditbench" generate --from_image cleaned/image.png --output again.png -q >answer && within again.png cleaned/image.png &&
+        ! run flux none --clean_caption 2>message && grep -q 'FluxPipeline has no clean_caption' message
+}
+ok "captions are cleaned where that is asked for and the pipeline has it" cleaned
 once_more() { "$ditbench" generate --from_image phases.png --output more.png -q >answer && within more.png phases.png; }
 ok "a picture of a prompt is made once more from itself" once_more
 lacks() { # FILE WORDS

@@ -477,7 +477,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 48 };
+    enum { OWN = 49 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -506,6 +506,9 @@ int suite_verb_generate(int argc, char **argv)
          &call->prompt_file, 0, 0},
         {"max_sequence_length", 0, SUITE_OPTION_INT, "N", "tokens of a prompt (the pipeline's)",
          &r->max_sequence_length, 1, 1 << 16},
+        {"clean_caption", 0, SUITE_OPTION_FLAG, NULL,
+         "clean prompts of PixArt and Latte as their pipelines do where beautifulsoup4 and ftfy are installed",
+         &r->clean_caption, 0, 0},
         {"text_encoder_parallel", 0, SUITE_OPTION_STRING, "HOW",
          "how ranks share the text encoders: replicated (default), broadcast, tensor or cfg", &r->text_encoder_parallel,
          0, 0},

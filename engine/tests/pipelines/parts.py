@@ -3,6 +3,7 @@
 Weights are random by PyTorch's global generator, which export.py seeds. Every tokenizer has the files of a real checkpoint
 and a few hundred tokens.
 """
+import io
 import json
 import os
 import pathlib
@@ -24,12 +25,11 @@ WIDTH = 32
 def sentence_pieces(folder, text, **more):
     import sentencepiece
 
-    path = os.path.join(folder, "text")
-    pathlib.Path(path).write_text("\n".join(text), encoding="utf-8")
-    sentencepiece.SentencePieceTrainer.train(input=path, model_prefix=os.path.join(folder, "spiece"), pad_id=0, eos_id=1,
-                                             unk_id=2, bos_id=-1, model_type="unigram", byte_fallback=False, minloglevel=2,
-                                             **more)
-    return os.path.join(folder, "spiece.model")
+    made, path = io.BytesIO(), os.path.join(folder, "spiece.model")
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(text), model_writer=made, pad_id=0, eos_id=1, unk_id=2, bos_id=-1,
+                                             model_type="unigram", byte_fallback=False, minloglevel=2, **more)
+    pathlib.Path(path).write_bytes(made.getvalue())  # a file of the trainer's own would name the folder
+    return path
 
 
 def t5_tokenizer(folder, **more):

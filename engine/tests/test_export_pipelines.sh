@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The whole tiny pipelines of pictures are what the shipped script makes, and pipelines that it draws give what diffusers gives, where
+# PyTorch, diffusers, transformers and sentencepiece are installed in the pinned versions (ci/deps.sh census). Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. ci/tap.sh
+export PYTHONDONTWRITEBYTECODE=1 DITBENCH_RESULTS=$work/results
+peers=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/ditbench/peers}
+python=${peers%/*}/census-0.33.1/bin/python
+if ! "$python" -c 'import diffusers, google.protobuf, sentencepiece, torch, transformers' >/dev/null 2>&1; then
+    skip "the script makes the shipped pipelines" "there is no $python with PyTorch, diffusers, transformers, sentencepiece and protobuf"
+    tap_end
+    exit 0
+fi
+check() { # NAME COMMAND...
+    "${@:2}" >"$work/log" 2>&1
+    local status=$?
+    [ "$status" -eq 0 ] || tail -n 8 "$work/log" | sed 's/^/# /'
+    report "$status" "$1"
+}
+# Files are compared byte by byte; what diffusers computed, beside call.json, as numbers: another processor rounds in another way.
+cat >"$work/compare.py" <<'PYTHON'
+import filecmp, pathlib, sys
+from safetensors.torch import load_file
+
+made, shipped = map(pathlib.Path, sys.argv[1:])
+names = {str(p.relative_to(top)) for top in (made, shipped) for p in top.rglob("*") if p.is_file()}
+bad = 0
+for name in sorted(names):
+    here, there = made / name, shipped / name
+    if "/" in name or not name.endswith(".safetensors"):
+        far = 0 if here.exists() and there.exists() and filecmp.cmp(here, there, shallow=False) else 1
+    else:
+        mine, theirs = load_file(here), load_file(there)
+        far = max(((mine[k] - theirs[k]).norm() / theirs[k].norm().clamp(min=1e-30)).item() if k != "image_u8" else
+                  (mine[k] - theirs[k]).abs().max().item() * 1e-6 for k in theirs) if mine.keys() == theirs.keys() else 1
+    if not far <= 2e-6:
+        print(name, far)
+        bad += 1
+sys.exit(bad > 0)
+PYTHON
+for kind in flux pixart sd3 hunyuandit; do
+    made_again() { "$python" engine/tests/pipelines/export.py "$work" $kind && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
+    check "export.py makes $kind again, its files byte by byte" made_again
+done
+for ranks in 1 2 4; do
+    check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
+        --count 12 --seed $ranks --ranks $ranks
+done
+tap_end
