@@ -17,7 +17,7 @@ static dit_status read_start(const dit_case *kase, float **planes)
     dit_status st = resized && *planes ? dit_picture_read(kase->image_path, &height, &width, &given)
                                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the picture to start from");
     if (st == DIT_OK) {
-        st = dit_picture_resize(given, height, width, to_height, to_width, resized);
+        st = dit_picture_resize(DIT_RESIZE_LANCZOS, given, height, width, to_height, to_width, resized);
         free(given);
     }
     if (st == DIT_OK) dit_picture_planes(resized, to_height, to_width, *planes);

@@ -14,6 +14,7 @@ typedef struct {
     uint32_t crc;
 } golden_jpeg;
 typedef struct {
+    dit_resize_filter by;
     int64_t width, height;
     uint32_t crc;
 } golden_resize;
@@ -68,7 +69,7 @@ static void resizing_gives_the_bytes_of_pillow(void **state)
         const golden_resize *g = &golden_resizes[i];
         uint8_t *out = malloc((size_t)(g->width * g->height * 3));
         assert_non_null(out);
-        assert_int_equal(dit_picture_resize(make_levels(), HEIGHT, WIDTH, g->height, g->width, out), DIT_OK);
+        assert_int_equal(dit_picture_resize(g->by, make_levels(), HEIGHT, WIDTH, g->height, g->width, out), DIT_OK);
         if (crc_of(out, g->width, g->height) != g->crc)
             fail_msg("%lld x %lld differs from Pillow's", (long long)g->width, (long long)g->height);
         free(out);
@@ -79,8 +80,9 @@ static void impossible_sizes_are_refused(void **state)
 {
     uint8_t out[3];
     (void)state;
-    assert_int_equal(dit_picture_resize(make_levels(), HEIGHT, WIDTH, 0, 1, out), DIT_ERR_SHAPE);
-    assert_int_equal(dit_picture_resize(make_levels(), HEIGHT, WIDTH, 1, (1 << 20) + 1, out), DIT_ERR_SHAPE);
+    assert_int_equal(dit_picture_resize(DIT_RESIZE_LANCZOS, make_levels(), HEIGHT, WIDTH, 0, 1, out), DIT_ERR_SHAPE);
+    assert_int_equal(dit_picture_resize(DIT_RESIZE_LANCZOS, make_levels(), HEIGHT, WIDTH, 1, (1 << 20) + 1, out),
+                     DIT_ERR_SHAPE);
 }
 
 static void planes_run_from_minus_one_to_one(void **state)

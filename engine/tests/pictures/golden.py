@@ -44,8 +44,9 @@ def main():
             image = ImageOps.exif_transpose(Image.open(path))
             print(f'    {{"{path.name}", {image.width}, {image.height}, {crc(image)}}},', file=out)
         print("};\nstatic const golden_resize golden_resizes[] = {", file=out)
-        for width, height in SIZES:
-            print(f"    {{{width}, {height}, {crc(rgb.resize((width, height), Image.Resampling.LANCZOS))}}},", file=out)
+        for by in ("LANCZOS", "BILINEAR", "BICUBIC"):
+            for width, height in SIZES:
+                print(f"    {{DIT_RESIZE_{by}, {width}, {height}, {crc(rgb.resize((width, height), Image.Resampling[by]))}}},", file=out)
         print("};", file=out)
 
 
