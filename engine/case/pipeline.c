@@ -184,6 +184,11 @@ static dit_status plan_memory(const dit_json *doc, const char *embeddings, int64
     return st == DIT_OK ? st : dit_error_note(st, "planning the device's memory");
 }
 
+bool dit_pipeline_starts_from_picture(const dit_pipeline *p)
+{
+    return p->kase.image_path && !p->kase.facts.picture_tokens;
+}
+
 /* Noise as PyTorch's generators give it, in the layout that the model's pipeline draws. */
 static dit_status create_noise(dit_pipeline *p)
 {
@@ -197,7 +202,7 @@ static dit_status create_noise(dit_pipeline *p)
                                                             .images = p->sampler.all_images,
                                                             .seed = kase->seed,
                                                             .each = kase->noise == DIT_NOISE_TORCH_EACH,
-                                                            .ahead = kase->image_path ? image : 0,
+                                                            .ahead = dit_pipeline_starts_from_picture(p) ? image : 0,
                                                             .step_tensors = p->sampler.scheduler->ops->step_tensors},
                                   &p->sampler.torch);
 }

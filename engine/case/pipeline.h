@@ -47,6 +47,8 @@ dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
+/* Whether sampling starts from the case's picture. A model of clips takes its picture as a condition instead. */
+bool dit_pipeline_starts_from_picture(const dit_pipeline *pipeline);
 /* Makes the next runs those of another batch, from 0: its captions, and the noise of its images, which is that of one run
  * of all images. Errors: those of captions. */
 dit_status dit_pipeline_take_batch(dit_pipeline *pipeline, int64_t batch);

@@ -76,7 +76,7 @@ static dit_status open_folder(golden_text *g, const char *folder)
     g->params.batch = ids.shape[0], g->params.tokens = ids.shape[1];
     DIT_TRY(read_integers(g, "input_ids", &g->ids));
     DIT_TRY(read_integers(g, "attention_mask", &g->mask));
-    g->params.input = (dit_text_input){g->ids, g->mask};
+    g->params.input = (dit_text_input){.ids = g->ids, .mask = g->mask};
     return DIT_OK;
 }
 

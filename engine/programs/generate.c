@@ -54,6 +54,7 @@ typedef struct {
     float *pixels;               /* [images, 3, frames, height, width] of rank 0, if they are wanted */
     char embeddings[PATH_BYTES]; /* the file that the prompts became; "": conditions are others */
     dit_prompts_account prompts;
+    dit_first_frame first_frame; /* what the picture that a clip begins with became */
     int64_t frames_per_s, encode_ns, decode_ns, write_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
@@ -150,6 +151,38 @@ static dit_status predict_decode(generation *g)
     return DIT_OK;
 }
 
+/* Turns the picture that a clip begins with into conditions, where the model takes them. */
+static dit_status encode_first_frame(generation *g, const dit_case *kase, const dit_facts *facts)
+{
+    dit_latent latent = facts->latent;
+    dit_vae_facts vae;
+    if (!facts->picture_tokens) return DIT_OK;
+    if (!kase->image_path)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "this pipeline makes a clip of a picture, and there is none"),
+                              "--image FILE gives the first frame");
+    if (!kase->vae) return dit_json_fail(kase->doc, "/image", DIT_ERR_JSON_MISSING, "an image needs a vae");
+    const cJSON *config = dit_json_member(kase->vae, "config");
+    DIT_TRY(dit_vae_read_facts(&(dit_config){kase->doc, config, "/vae/config"}, &vae));
+    latent.vae_spatial = vae.spatial;
+    DIT_TRY(dit_latent_resize(&latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
+    DIT_TRY(dit_first_frame_encode(&(dit_first_frame_params){.folder = kase->pipeline,
+                                                             .picture = kase->image_path,
+                                                             .doc = kase->doc,
+                                                             .vae = kase->vae,
+                                                             .latent = latent,
+                                                             .num_frames = kase->num_frames,
+                                                             .backend = kase->backend,
+                                                             .dtype = kase->dtype,
+                                                             .threads = kase->threads_per_rank,
+                                                             .way = kase->text_encoder_parallel,
+                                                             .streamed = kase->stream_text_encoders},
+                                   &g->first_frame));
+    int64_t tokens = g->first_frame.tensors[0].shape[1];
+    if (tokens == facts->picture_tokens) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "image_encoder/ makes %lld tokens, but the transformer takes %lld",
+                    (long long)tokens, (long long)facts->picture_tokens);
+}
+
 /* Reads the case from a copy of the document, because reading drops nulls, and turns its prompts into a file. */
 static dit_status encode_prompts(generation *g, const dit_json *copy)
 {
@@ -167,6 +200,7 @@ static dit_status encode_prompts(generation *g, const dit_json *copy)
     if (snprintf(g->embeddings, sizeof g->embeddings, "%s/embeddings.safetensors", g->args->out_folder) >=
         (int)sizeof g->embeddings)
         return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
+    DIT_TRY(encode_first_frame(g, &kase, &facts));
     return dit_prompts_encode(
         &(dit_prompts_params){.folder = kase.pipeline,
                               .prompts = prompts,
@@ -182,6 +216,7 @@ static dit_status encode_prompts(generation *g, const dit_json *copy)
                               .threads = kase.threads_per_rank,
                               .way = kase.text_encoder_parallel,
                               .streamed = kase.stream_text_encoders,
+                              .first_frame = facts.picture_tokens ? &g->first_frame : NULL,
                               .path = g->embeddings},
         &g->prompts);
 }
@@ -209,7 +244,7 @@ static dit_status prepare(generation *g)
     DIT_TRY(dit_probe_check(&g->pipeline));
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_encode_start(&g->pipeline));
-    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : 0;
+    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : g->first_frame.vae_encode_ns;
     dit_runtime *rt = &g->pipeline.rt;
     if (g->pipeline.batches > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
@@ -480,7 +515,8 @@ static dit_status describe_phases(const generation *g)
         dit_json_put_int(&w, phases, "tokenize", g->prompts.tokenize_ns);
         dit_json_put_int(&w, phases, "text_encode", g->prompts.text_encode_ns);
     }
-    if (g->pipeline.start) dit_json_put_int(&w, phases, "vae_encode", g->encode_ns);
+    if (g->first_frame.image_encode_ns) dit_json_put_int(&w, phases, "image_encode", g->first_frame.image_encode_ns);
+    if (g->pipeline.start || g->encode_ns) dit_json_put_int(&w, phases, "vae_encode", g->encode_ns);
     if (g->measured.iteration) dit_json_put_int(&w, phases, "denoise", g->measured.iteration[0].latency_ns);
     if (g->decodes) dit_json_put_int(&w, phases, "vae_decode", g->decode_ns);
     dit_json_put_int(&w, phases, "write", g->write_ns);
@@ -565,6 +601,7 @@ static dit_status generate_run(const dit_program_args *args, bool *skipped)
     dit_decoder_close(&g.decoder);
     dit_pipeline_release(&g.pipeline);
     dit_measurement_release(&g.measured);
+    dit_first_frame_release(&g.first_frame);
     cJSON_Delete(g.more);
     free(g.case_text);
     free(g.pixels);

@@ -75,6 +75,8 @@ typedef struct {
     bool pooled, flat; /* flat: masks and ids */
     bool cycled;       /* order of rows in the file: see TAKE_CYCLED */
     float *data;
+    int32_t *
+        seen; /* [rows, tokens] or NULL: where it is 0, positive rows of the file are zeros, in the order of TAKE_CYCLED */
 } kept_tensor;
 
 typedef struct {
@@ -211,19 +213,26 @@ static dit_status keep_ids(prompt_run *run, const text_batch *batch)
     return keep_integers(run, batch, name, batch->ids, batch->tokens);
 }
 
-/* DIT_PADDING_CUT: of one prompt, all rows end where it ends; of several, what lies behind the end of each is zero, and
+static dit_status keep_mask(prompt_run *run, const text_batch *batch)
+{
+    kept_tensor *kept = find_kept(run, "prompt_embeds");
+    size_t bytes = (size_t)(run->rows * batch->tokens) * sizeof *kept->seen;
+    kept->seen = malloc(bytes);
+    if (!kept->seen) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mask");
+    memcpy(kept->seen, batch->mask, bytes);
+    return DIT_OK;
+}
+
+/* DIT_PADDING_CUT: of one picture, all rows end where its prompt ends; of several, what lies behind the end of each is zero, and
  * negative rows stay whole. */
 static dit_status keep_short(prompt_run *run, const text_batch *batch, dit_text_encoding *made)
 {
-    int64_t first = run->rows - run->p->count, end = 0, width = made->width;
-    for (int64_t row = first; row < run->rows; row++)
-        for (int64_t t = 0; t < made->tokens; t++) {
-            bool seen = batch->mask[row * batch->tokens + t] != 0;
-            end += run->p->count == 1 && seen;
-            if (run->p->count > 1 && !seen)
-                memset(made->hidden + (row * made->tokens + t) * width, 0, (size_t)width * sizeof *made->hidden);
-        }
-    if (run->p->count > 1) end = made->tokens;
+    int64_t end = 0, width = made->width;
+    if (run->p->count * run->p->images_per_prompt > 1) {
+        DIT_TRY(keep(run, "prompt_embeds", batch->take, made->tokens, width, made->hidden, false));
+        return keep_mask(run, batch);
+    }
+    for (int64_t t = 0; t < made->tokens; t++) end += batch->mask[(run->rows - 1) * batch->tokens + t] != 0;
     for (int64_t row = 1; row < run->rows; row++)
         memmove(made->hidden + row * end * width, made->hidden + row * made->tokens * width,
                 (size_t)(end * width) * sizeof *made->hidden);
@@ -255,21 +264,21 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
     int64_t began = dit_clock_ns();
     if (snprintf(folder, sizeof folder, "%s/%s", p->folder, rule->text_encoder) >= (int)sizeof folder)
         return DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", rule->text_encoder);
-    dit_status st =
-        dit_text_encode(&(dit_text_encode_params){.folder = folder,
-                                                  .backend = p->backend,
-                                                  .dtype = p->dtype,
-                                                  .threads = p->threads,
-                                                  .way = p->way,
-                                                  .streamed = p->streamed,
-                                                  .batch = run->rows,
-                                                  .tokens = batch->tokens,
-                                                  .input = {batch->ids, rule->encoder_sees_mask ? batch->mask : NULL},
-                                                  .skip = batch->take->skip,
-                                                  .crop = rule->crop,
-                                                  .pooled = (batch->take->take & TAKE_POOLED) != 0,
-                                                  .zero_padding = rule->padding == DIT_PADDING_ZEROED},
-                        &made);
+    dit_status st = dit_text_encode(
+        &(dit_text_encode_params){.folder = folder,
+                                  .backend = p->backend,
+                                  .dtype = p->dtype,
+                                  .threads = p->threads,
+                                  .way = p->way,
+                                  .streamed = p->streamed,
+                                  .batch = run->rows,
+                                  .tokens = batch->tokens,
+                                  .input = {.ids = batch->ids, .mask = rule->encoder_sees_mask ? batch->mask : NULL},
+                                  .skip = batch->take->skip,
+                                  .crop = rule->crop,
+                                  .pooled = (batch->take->take & TAKE_POOLED) != 0,
+                                  .zero_padding = rule->padding == DIT_PADDING_ZEROED},
+        &made);
     if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
     if (made.total_peak_bytes > run->account->peak_bytes) run->account->peak_bytes = made.total_peak_bytes;
     if (st == DIT_OK) st = keep_results(run, batch, &made);
@@ -326,6 +335,13 @@ static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
+/* Makes zeros of the tokens of a row that are not seen. */
+static void hide(const kept_tensor *kept, const int32_t *seen, float *row)
+{
+    for (int64_t t = 0; t < kept->tokens; t++)
+        if (!seen[t]) memset(row + t * kept->width, 0, (size_t)kept->width * sizeof *row);
+}
+
 /* One branch's rows of a tensor, in the file's shape. */
 static dit_status branch_of(const prompt_run *run, const kept_tensor *kept, bool negative, dit_tensor_out *out,
                             char name[NAME_BYTES + 16])
@@ -338,6 +354,7 @@ static dit_status branch_of(const prompt_run *run, const kept_tensor *kept, bool
     for (int64_t i = 0; i < count * each; i++) {
         int64_t prompt = kept->cycled ? i % count : i / each;
         memcpy(data + i * row, kept->data + (first + prompt) * row, (size_t)row * sizeof *data);
+        if (kept->seen && !negative) hide(kept, kept->seen + (first + i % count) * kept->tokens, data + i * row);
     }
     snprintf(name, NAME_BYTES + 16, "%s%s", negative ? "negative_" : "", kept->name);
     *out = (dit_tensor_out){.name = name, .rank = kept->pooled || kept->flat ? 2 : 3, .data = data};
@@ -349,14 +366,16 @@ static dit_status branch_of(const prompt_run *run, const kept_tensor *kept, bool
 
 static dit_status write_file(const prompt_run *run)
 {
-    dit_tensor_out tensors[2 * MOST_TENSORS] = {{0}};
+    dit_tensor_out tensors[2 * MOST_TENSORS + DIT_FIRST_FRAME_TENSORS] = {{0}};
     char names[2 * MOST_TENSORS][NAME_BYTES + 16];
     int count = 0;
     dit_status st = DIT_OK;
     for (int i = 0; i < run->count; i++)
         for (int negative = 0; negative <= run->p->guided && st == DIT_OK; negative++, count++)
             st = branch_of(run, &run->kept[i], negative, &tensors[count], names[count]);
-    if (st == DIT_OK) st = dit_safetensors_write(run->p->path, tensors, count);
+    int more = run->p->first_frame ? DIT_FIRST_FRAME_TENSORS : 0;
+    for (int i = 0; i < more; i++) tensors[count + i] = run->p->first_frame->tensors[i];
+    if (st == DIT_OK) st = dit_safetensors_write(run->p->path, tensors, count + more);
     for (int i = 0; i < count; i++) free((void *)(uintptr_t)tensors[i].data);
     return st;
 }
@@ -390,7 +409,10 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
     DIT_TRY(dit_config_read_file(path, &index));
     dit_status st = dit_json_require_string(&index, index.root, "", "_class_name", &run.pipeline);
     if (st == DIT_OK) st = run_encoders(&run);
-    for (int i = 0; i < run.count; i++) free(run.kept[i].data);
+    for (int i = 0; i < run.count; i++) {
+        free(run.kept[i].data);
+        free(run.kept[i].seen);
+    }
     dit_tokenizer_close(run.first);
     dit_json_release(&index);
     return st;

@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/text_parallel.h"
 #include "base/status.h"
+#include "engine/prompts/first_frame.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,7 +29,8 @@ typedef struct {
     int threads;
     dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
     bool streamed;
-    const char *path; /* of the file to write, by rank 0 */
+    const dit_first_frame *first_frame; /* of a clip, goes into the file too; NULL: none */
+    const char *path;                   /* of the file to write, by rank 0 */
 } dit_prompts_params;
 
 /* What it took on this rank. */

@@ -108,7 +108,11 @@ dit_status dit_encode_start(dit_pipeline *p)
     dit_arena_mark marks[3];
     dit_decoder d;
     float *planes = NULL;
-    if (!p->kase.image_path) return DIT_OK;
+    if (p->kase.image_path && p->kase.facts.picture_tokens && !p->kase.prompts)
+        return dit_error_hint(dit_json_fail(p->kase.doc, "/image", DIT_ERR_JSON_VALUE,
+                                            "the embeddings of a clip say how it begins, and the image does too"),
+                              "give prompts with the image, or embeddings alone (image_embeds, latent_condition)");
+    if (!dit_pipeline_starts_from_picture(p)) return DIT_OK;
     DIT_TRY(refuse(p));
     DIT_TRY(dit_decoder_read(p->kase.doc, p->kase.vae, "/vae", &d));
     for (int i = 0; i < 3; i++) marks[i] = dit_arena_get_mark(arenas[i]);

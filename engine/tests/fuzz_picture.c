@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         return 0;
     }
     check(height > 0 && width > 0);
-    if (height * width < MOST_RESIZED) check(dit_picture_resize(DIT_RESIZE_LANCZOS, rgb, height, width, 9, 7, small) == DIT_OK);
+    if (height * width < MOST_RESIZED)
+        check(dit_picture_resize(DIT_RESIZE_LANCZOS, rgb, height, width, 9, 7, small) == DIT_OK);
     free(rgb);
     return 0;
 }

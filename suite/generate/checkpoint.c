@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef enum { PART_MODEL, PART_SCHEDULER, PART_TOKENIZER } part_kind;
+typedef enum { PART_MODEL, PART_SCHEDULER, PART_TOKENIZER, PART_PROCESSOR } part_kind;
 
 /* The parts of pipelines that we read; a name that ends in '*' stands for "name", "name_2", "name_3". */
 static const struct {
@@ -24,6 +24,8 @@ static const struct {
     {"vae", PART_MODEL, "diffusion_pytorch_model", true, false},
     {"tokenizer*", PART_TOKENIZER, NULL, false, true},
     {"text_encoder*", PART_MODEL, "model", false, true},
+    {"image_encoder", PART_MODEL, "model", false, true},
+    {"image_processor", PART_PROCESSOR, NULL, false, true},
 };
 
 static bool there(const char *folder, const char *file)
@@ -152,6 +154,10 @@ static dit_status check_part(const char *folder, const char *part, size_t row)
                    ? DIT_OK
                    : fail_missing(path, "scheduler_config.json", "the solver and its noise schedule");
     case PART_TOKENIZER: return check_tokenizer(path);
+    case PART_PROCESSOR:
+        return there(path, "preprocessor_config.json")
+                   ? DIT_OK
+                   : fail_missing(path, "preprocessor_config.json", "how pictures are resized for the image encoder");
     default: return check_model(path, parts[row].weights);
     }
 }

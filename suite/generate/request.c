@@ -38,6 +38,7 @@ typedef struct {
     dit_json call;               /* e2e.json, or zero */
     suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
     bool from_catalogue;         /* the source itself */
+    bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
     dit_buffer notes;
 } request_builder;
 
@@ -588,7 +589,7 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
     return w.status;
 }
 
-/* Image-to-image: the picture that sampling starts from. */
+/* Image-to-image: the picture that sampling starts from; image-to-video: the first frame, which takes no strength. */
 static dit_status add_image(const request_builder *b, cJSON *document)
 {
     enum { USUAL_TENTHS = 6 };
@@ -599,9 +600,14 @@ static dit_status add_image(const request_builder *b, cJSON *document)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--image needs a VAE, which encodes the picture"),
                               "name one with --vae DIR, and a picture with --output FILE.png");
     DIT_TRY(absolute(b->r->image, path));
+    if (b->first_frame && !isnan(b->r->strength))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--strength: %s makes a clip that begins with the picture", b->name),
+            "leave it out: all steps are run");
+    double usual = b->first_frame ? 1 : USUAL_TENTHS / 10.0;
     cJSON *image = dit_json_put_object(&w, document, "image");
     dit_json_put_string(&w, image, "path", path);
-    dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? USUAL_TENTHS / 10.0 : b->r->strength);
+    dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? usual : b->r->strength);
     return w.status;
 }
 
@@ -684,6 +690,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(find_text_table(b));
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
+    b->first_frame = cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);
     dit_json_put_string(&w, document, "schema", "ditbench.case/1");
     dit_json_put_string(&w, document, "program", "generate");

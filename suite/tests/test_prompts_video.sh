@@ -23,6 +23,35 @@ for kind in wan:9 hunyuan_video:9 cogvideox:9 latte:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
+first=(--image "$golden/wan_i2v/start.png" --frames numbered)
+ok "wan_i2v: what becomes of the first frame, embeddings and latents are those of diffusers" is_diffusers wan_i2v "${first[@]}"
+ok "wan_i2v: every frame is within one level" frames_are wan_i2v 5
+shared() { # four ranks: two branches, two halves of the clip; two ranks: halves of every encoder and of the decode
+    run wan_i2v four "${first[@]}" --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel cfg >answer &&
+        python3 compare.py "$golden/wan_i2v/expected.safetensors" four/embeddings.safetensors four/latents.safetensors &&
+        run wan_i2v halves "${first[@]}" --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae >answer &&
+        python3 compare.py "$golden/wan_i2v/expected.safetensors" halves/embeddings.safetensors halves/latents.safetensors &&
+        for ((frame = 0; frame < 5; frame++)); do within "halves/image/frame-000$frame.png" "wan_i2v/image/frame-000$frame.png" || return 1; done
+}
+ok "wan_i2v: encoders and steps shared by ranks give the same clip" shared
+needs() {
+    exits 2 "$ditbench" generate "$golden/wan_i2v" --prompt x --height 32 --width 48 --num_frames 5 --output none 2>message && grep -q -- '--image' message &&
+        exits 2 "$ditbench" generate "$golden/wan_i2v" --prompt x "${first[@]}" --strength 0.5 --output none 2>message && grep -q -- '--strength' message &&
+        cp -rL "$golden/wan_i2v" lacking && rm lacking/image_processor/preprocessor_config.json &&
+        exits 2 "$ditbench" generate lacking --prompt x "${first[@]}" --output none 2>message && grep -q preprocessor_config message
+}
+ok "a clip of a picture needs one, all of its steps, and the folder's image processor" needs
+several() { # of several pictures diffusers hides what lies behind a prompt, instead of cutting it
+    run latte several --num_images_per_prompt 2 --num_inference_steps 1 >answer && python3 - several/embeddings.safetensors "$golden/latte/expected.safetensors" <<'PYTHON'
+import json, struct, sys
+def shape(path):
+    data = open(path, "rb").read()
+    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])["prompt_embeds"]["shape"]
+mine, one = shape(sys.argv[1]), shape(sys.argv[2])
+sys.exit(not (mine == [2, 120, one[2]] and one[1] < 120))
+PYTHON
+}
+ok "latte: of several clips of a prompt the padding is hidden, of one it is cut" several
 rounded() { # WanPipeline makes 9 frames of 8, the others 9 of 12
     run wan rounded --num_frames 8 >answer && python3 compare.py "$golden/wan/expected.safetensors" wan/embeddings.safetensors rounded/latents.safetensors &&
         "$ditbench" generate "$golden/cogvideox" --prompt x --height 32 --width 48 --num_frames 12 --dry-run 2>message >answer && grep -q -- '--num_frames 12 is run as 9' message

@@ -519,7 +519,9 @@ int suite_verb_generate(int argc, char **argv)
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
          &r->inputs, 0, 0},
         {"image", 0, SUITE_OPTION_STRING, "FILE",
-         "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3)", &r->image, 0, 0},
+         "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
+         "image-to-video)",
+         &r->image, 0, 0},
         {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
          0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes a whole tiny pipeline of clips (random weights, the small tokenizers of ../tokenizers) and what diffusers makes of a prompt.
 
-    video.py wan|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    video.py wan|wan_i2v|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids, input_ids_2 (of the positive prompt), the
 embeddings that encode_prompt gives, latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
-call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one. Text encoders
+call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one; of wan_i2v start.png, the first frame. Text encoders
 and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs, and ftfy 6.3.1.
 """
 import argparse
@@ -19,13 +19,15 @@ import torch
 from diffusers import (AutoencoderKL, AutoencoderKLCogVideoX, AutoencoderKLHunyuanVideo, AutoencoderKLWan, CogVideoXDDIMScheduler,
                        CogVideoXPipeline, CogVideoXTransformer3DModel, DDIMScheduler, FlowMatchEulerDiscreteScheduler,
                        HunyuanVideoPipeline, HunyuanVideoTransformer3DModel, LattePipeline, LatteTransformer3DModel,
-                       UniPCMultistepScheduler, WanPipeline, WanTransformer3DModel)
+                       UniPCMultistepScheduler, WanImageToVideoPipeline, WanPipeline, WanTransformer3DModel)
 from safetensors.torch import save_file
-from transformers import (CLIPTextConfig, CLIPTextModel, CLIPTokenizer, LlamaConfig, LlamaModel, LlamaTokenizerFast, T5Config,
+from transformers import (CLIPImageProcessor, CLIPTextConfig, CLIPTextModel, CLIPTokenizer, CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaModel, LlamaTokenizerFast, T5Config,
                           T5EncoderModel, T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
 from transformers.models.bert.tokenization_bert import BasicTokenizer
 
-from parts import WIDTH, shake
+from PIL import Image
+
+from parts import WIDTH, shake, start_picture
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENIZERS = HERE.parent / "tokenizers"
@@ -57,6 +59,11 @@ def llama(tokens):
                                   num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=512))
 
 
+def clip_vision():
+    return CLIPVisionModel(CLIPVisionConfig(hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                                            image_size=32, patch_size=2, hidden_act="gelu"))
+
+
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
 def wan():
     tokens = tokenizer(T5TokenizerFast, "umt5")
@@ -66,6 +73,19 @@ def wan():
                        AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
                        UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, num_train_timesteps=1000,
                                                flow_shift=3.0))
+
+
+def wan_i2v():
+    tokens = tokenizer(T5TokenizerFast, "umt5")
+    transformer = WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=20, out_channels=8, text_dim=WIDTH,
+                                        freq_dim=32, ffn_dim=32, num_layers=1, rope_max_seq_len=32, image_dim=WIDTH,
+                                        added_kv_proj_dim=24)
+    vae = AutoencoderKLWan(base_dim=4, z_dim=8, dim_mult=[1, 1, 2, 2], num_res_blocks=1,
+                           latents_mean=[-0.8, -0.7, -0.9, 0.1, -0.2, 1.0, -0.2, 1.5],
+                           latents_std=[2.8, 1.5, 2.3, 2.7, 1.2, 1.8, 2.6, 2.1])
+    return WanImageToVideoPipeline(tokens, t5(tokens, UMT5Config, UMT5EncoderModel), clip_vision(),
+                                   CLIPImageProcessor(size=32, crop_size=32), transformer, vae,
+                                   FlowMatchEulerDiscreteScheduler(shift=3.0))
 
 
 def hunyuan_video():
@@ -106,9 +126,10 @@ def latte():
     return LattePipeline(tokens, t5(tokens), vae, transformer, DDIMScheduler(beta_schedule="linear", clip_sample=False))
 
 
-KINDS = {"wan": wan, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
+KINDS = {"wan": wan, "wan_i2v": wan_i2v, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
 CALLS = {
     "wan": {"guidance_scale": 5.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
+    "wan_i2v": {"guidance_scale": 4.0, "negative_prompt": "rain, blurred", "num_frames": 5, "max_sequence_length": 16},
     "hunyuan_video": {"guidance_scale": 6.0, "num_frames": 9, "max_sequence_length": 24},
     "cogvideox": {"guidance_scale": 6.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24},
     "latte": {"guidance_scale": 7.5, "negative_prompt": "rain", "num_frames": 5},
@@ -118,7 +139,7 @@ CALLS = {
 # ---- files -------------------------------------------------------------------------------------------------------------
 def is_halved(name):
     """Whether a part's weights lie on the disk in bf16."""
-    return name.startswith(("text_encoder", "vae"))
+    return name.startswith(("text_encoder", "image_encoder", "vae"))
 
 
 def settle(pipe):
@@ -164,10 +185,11 @@ def arguments(pipe, call):
     return out
 
 
-def sample(pipe, call, output):
+def sample(pipe, call, output, image):
     pipe.set_progress_bar_config(disable=True)
+    more = {} if image is None else {"image": image}
     with torch.no_grad():
-        return pipe(**arguments(pipe, call), generator=torch.Generator("cpu").manual_seed(call["seed"]), output_type=output)[0]
+        return pipe(**arguments(pipe, call), **more, generator=torch.Generator("cpu").manual_seed(call["seed"]), output_type=output)[0]
 
 
 def watch_ids(pipe, seen):
@@ -198,16 +220,35 @@ def watch_embeddings(pipe, seen):
     return lambda: pipe.__dict__.pop("encode_prompt")
 
 
-def expect(pipe, call):
+def watch_picture(pipe, seen):
+    """Keeps what becomes of the picture that a clip begins with. Returns what ends it."""
+    encode, prepare = pipe.encode_image, pipe.prepare_latents
+
+    def encoded(*args, **kwargs):
+        seen["image_embeds"] = encode(*args, **kwargs)
+        return seen["image_embeds"]
+
+    def prepared(*args, **kwargs):
+        latents, condition = prepare(*args, **kwargs)
+        seen["latent_condition"] = condition[:1]
+        return latents, condition
+
+    pipe.encode_image, pipe.prepare_latents = encoded, prepared
+    return lambda: [pipe.__dict__.pop(name) for name in ("encode_image", "prepare_latents")]
+
+
+def expect(pipe, call, image=None):
     """All that a run gives: latents as planes [rows, channels, frames, height, width], and the clips."""
     seen = {}
     ends = [watch_ids(pipe, seen), watch_embeddings(pipe, seen)]
-    latents = sample(pipe, call, "latent")
+    if image is not None:
+        ends.append(watch_picture(pipe, seen))
+    latents = sample(pipe, call, "latent", image)
     for end in ends:
         end()
     if isinstance(pipe, CogVideoXPipeline):
         latents = latents.permute(0, 2, 1, 3, 4)
-    clips = np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in sample(pipe, call, "pil")])
+    clips = np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in sample(pipe, call, "pil", image)])
     return {**seen, "latents": latents, "image_u8": torch.from_numpy(clips)}
 
 
@@ -226,7 +267,11 @@ def main():
     write(pipe, options.out)
     call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], "seed": options.seed}
     call.update((key, json.loads(value)) for key, _, value in (item.partition("=") for item in options.set))
-    save(expect(pipe, call), options.out, "expected.safetensors")
+    image = None
+    if isinstance(pipe, WanImageToVideoPipeline):
+        image = Image.fromarray(start_picture())
+        image.save(os.path.join(options.out, "start.png"))
+    save(expect(pipe, call, image), options.out, "expected.safetensors")
     pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
 
 

@@ -129,7 +129,8 @@ static dit_status compute(encode_call *c, const pieces *p, int64_t first)
     dit_text_encoder *encoder = NULL;
     int64_t began = dit_clock_ns(), tokens = c->encoder.tokens;
     dit_text_input input = {0};
-    if (!c->params->counting) input.ids = c->params->input.ids + first * tokens;
+    if (!c->params->counting && c->params->input.ids) input.ids = c->params->input.ids + first * tokens;
+    if (!c->params->counting) input.pixels = c->params->input.pixels; /* pictures are not shared by halves */
     if (c->params->input.mask) input.mask = c->params->input.mask + first * tokens;
     dit_status st = dit_text_encoder_create(&c->encoder, &encoder);
     if (st == DIT_OK) st = dit_runtime_synchronize(&c->rt);

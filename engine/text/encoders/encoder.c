@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* All architectures. */
-static const text_class *const classes[] = {&text_t5,   &text_umt5,           &text_mt5,  &text_bert,
-                                            &text_clip, &text_clip_projected, &text_llama};
+static const text_class *const classes[] = {&text_t5,   &text_umt5,           &text_mt5,   &text_bert,
+                                            &text_clip, &text_clip_projected, &text_llama, &text_clip_vision};
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 /* ---- configs ----------------------------------------------------------------------------------------------------- */
@@ -129,6 +129,12 @@ static dit_status load_first_distances(dit_text_encoder *e)
     return text_distances_load(e, &first, &e->relative);
 }
 
+/* Values of a patch of a picture. */
+static int64_t patch_values(const dit_text_encoder *e)
+{
+    return 3 * e->shape.facts.patch * e->shape.facts.patch;
+}
+
 /* The projection stands outside of the prefix, and has no bias. */
 static dit_status load_projection(dit_text_encoder *e)
 {
@@ -138,6 +144,17 @@ static dit_status load_projection(dit_text_encoder *e)
     if (!e->params.pooled || !e->shape.projected) return DIT_OK;
     return scope_linear(&scope, e->klass->names.projection, e->shape.facts.pooled, e->shape.facts.width,
                         &e->projection);
+}
+
+/* The layer over a patch has no bias. */
+static dit_status load_patch(dit_text_encoder *e)
+{
+    dit_weights plain = e->weights;
+    dit_scope scope = scope_whole(&e->root);
+    plain.without_biases = true;
+    scope.weights = &plain;
+    if (!e->klass->names.patches) return DIT_OK;
+    return scope_linear(&scope, e->klass->names.patches, e->shape.facts.width, patch_values(e), &e->patch);
 }
 
 /* Loads everything but embeddings, which are read by row, and blocks that are streamed. */
@@ -154,6 +171,7 @@ static dit_status load_weights(dit_text_encoder *e)
         DIT_TRY(text_norm_load(e, &e->root, names->final_norm, &e->final_norm[0], &e->final_norm[1]));
     DIT_TRY(load_first_distances(e));
     DIT_TRY(load_projection(e));
+    DIT_TRY(load_patch(e));
     DIT_TRY(dit_arena_alloc(&rt->run, held * (int64_t)sizeof *e->blocks, &memory));
     e->blocks = memory;
     for (int64_t i = 0; !e->params.streamed && i < e->blocks_run; i++) DIT_TRY(text_block_load(e, i, &e->blocks[i]));
@@ -172,6 +190,7 @@ static dit_status make_buffers(dit_text_encoder *e)
         {image, &e->mask, rows, DIT_BUFFER_FP32},
         {image, &e->cosines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
         {image, &e->sines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
+        {step, &e->patches, f->patch ? p->batch * (p->tokens - 1) * patch_values(e) : 0, DIT_BUFFER_ACTIVATIONS},
         {step, &e->stream, rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->normed, rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->wide, rows * (qkv > inner ? qkv : inner), DIT_BUFFER_ACTIVATIONS},
@@ -285,7 +304,50 @@ static dit_status add_table(dit_text_encoder *e, const char *name, int64_t store
     return st;
 }
 
-static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
+/* Lays the patches of pictures out as rows, in the order of the layer's inputs: colour, row, column. */
+static dit_status place_patches(dit_text_encoder *e, const float *pixels)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t patch = e->shape.facts.patch, size = e->shape.facts.image_size, across = size / patch,
+            cols = patch_values(e);
+    int64_t rows = e->params.batch * across * across;
+    for (int64_t i = 0; i < dit_runtime_values(rt, rows * cols); i++) {
+        int64_t row = i / cols, at = i % cols, picture = row / (across * across), place = row % (across * across);
+        int64_t c = at / (patch * patch), y = place / across * patch + at / patch % patch;
+        e->patches[i] = pixels[((picture * 3 + c) * size + y) * size + place % across * patch + at % patch];
+    }
+    return dit_runtime_upload(rt, e->patches, rows * cols);
+}
+
+/* The class's embedding and patches that have gone through their layer, with positions. */
+static dit_status embed_pictures(dit_text_encoder *e, const dit_text_input *input)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t width = e->shape.facts.width, tokens = e->params.tokens, rows = e->params.batch * tokens,
+            cols = patch_values(e);
+    char full[256];
+    float *token;
+    if (tokens != e->shape.facts.max_tokens)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld tokens of a picture: the encoder makes %lld", (long long)tokens,
+                        (long long)e->shape.facts.max_tokens);
+    snprintf(full, sizeof full, "%s%s", e->root.prefix, e->tokens);
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = dit_arena_host(&rt->step, width, &token);
+    if (st == DIT_OK) st = dit_weights_read(rt, &e->weights, full, 1, &width, DIT_INIT_TABLE, token);
+    for (int64_t i = 0; st == DIT_OK && i < dit_runtime_values(rt, rows * width); i++)
+        e->stream[i] = i / width % tokens ? 0 : token[i % width];
+    dit_arena_release_to(&rt->step, mark);
+    if (st == DIT_OK) st = add_table(e, e->klass->names.positions, tokens, tokens);
+    DIT_TRY(st);
+    DIT_TRY(dit_runtime_upload(rt, e->stream, rows * width));
+    DIT_TRY(place_patches(e, input->pixels));
+    for (int64_t b = 0; b < e->params.batch; b++)
+        layer_linear_add(rt, &e->patch, rows_dense(e->patches + b * (tokens - 1) * cols, 1, tokens - 1, cols),
+                         rows_dense(e->stream + (b * tokens + 1) * width, 1, tokens - 1, width), NULL, 0);
+    return DIT_OK;
+}
+
+static dit_status embed_text(dit_text_encoder *e, const dit_text_input *input)
 {
     dit_runtime *rt = e->params.rt;
     const text_shape *s = &e->shape;
@@ -297,7 +359,15 @@ static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
     DIT_TRY(dit_weights_read_rows(rt, &e->weights, full, shape, input->ids, rows, DIT_INIT_TABLE, e->stream));
     if (s->types) DIT_TRY(add_table(e, names->types, s->types, 1));
     if (s->positions) DIT_TRY(add_table(e, names->positions, s->positions, e->params.tokens));
-    DIT_TRY(dit_runtime_upload(rt, e->stream, rows * s->facts.width));
+    return dit_runtime_upload(rt, e->stream, rows * s->facts.width);
+}
+
+static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
+{
+    dit_runtime *rt = e->params.rt;
+    const text_names *names = &e->klass->names;
+    int64_t rows = e->params.batch * e->params.tokens;
+    DIT_TRY(e->shape.facts.patch ? embed_pictures(e, input) : embed_text(e, input));
     if (names->embedding_norm) text_norm_run(e, e->stream, e->embedding_norm[0], e->embedding_norm[1], e->stream);
     e->masked = input->mask != NULL;
     for (int64_t i = 0; e->masked && i < rows; i++) e->mask[i] = input->mask[i] ? 0.0f : -INFINITY;

@@ -1,4 +1,4 @@
-/* Text encoders: transformers' architectures, from token ids to embeddings. Each has a file and a row in encoder.c.
+/* Text encoders: transformers' architectures, from token ids to embeddings, and CLIP's from a picture. Each has a file and a row in encoder.c.
  *
  * An encoder serves one shape of call. Model code is serial: with tensor ranks (the runtime's mesh) it loads and runs
  * this rank's heads and columns, and every rank gets the result. It never loads a whole table of token embeddings: it
@@ -19,6 +19,8 @@ typedef struct {
     int64_t layers, width, heads, key_heads, head_dim, inner; /* inner: of an MLP */
     int64_t vocabulary, max_tokens;                           /* max_tokens 0: any number */
     int64_t pooled;                                           /* width of the pooled text; 0: this encoder has none */
+    int64_t image_size,
+        patch; /* of an encoder of pictures, in pixels: it takes max_tokens tokens; 0: it encodes text */
 } dit_text_encoder_facts;
 
 typedef struct {
@@ -38,6 +40,7 @@ typedef struct {
 typedef struct {
     const int32_t *ids;  /* [batch, tokens] */
     const int32_t *mask; /* [batch, tokens], 0: padding, which no token sees; NULL: all tokens count */
+    const float *pixels; /* or of an encoder of pictures: planes [batch, 3, image_size, image_size] */
 } dit_text_input;
 
 typedef struct dit_text_encoder dit_text_encoder;

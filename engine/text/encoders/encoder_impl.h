@@ -31,7 +31,8 @@ typedef struct {
 
 /* Names of parameters. Those of a block stand behind its prefix, e.g. "encoder.block.3."; lists end with NULL. */
 typedef struct {
-    const char *tokens[3]; /* the table of token embeddings: the first that a file has */
+    const char *tokens[3]; /* the table of token embeddings: the first that a file has; of pictures, the class's */
+    const char *patches;   /* the layer over a patch, of an encoder of pictures */
     const char *positions, *types, *embedding_norm;
     const char *block;
     const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
@@ -48,7 +49,8 @@ typedef struct {
     text_names names;
     dit_status (*read)(const dit_config *config, text_shape *out);
 } text_class;
-extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_bert, text_llama;
+extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_clip_vision, text_bert,
+    text_llama;
 
 /* One block's weights. */
 typedef struct {
@@ -71,7 +73,8 @@ struct dit_text_encoder {
     text_block *blocks;                             /* [blocks_run], or 1 if streamed */
     const float *relative;                          /* of all blocks, or NULL */
     const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
-    dit_linear projection;
+    dit_linear projection, patch;
+    float *patches;              /* [batch, tokens - 1, 3 patch patch], or NULL */
     float *stream, *normed;      /* [batch, tokens, width] */
     float *wide;                 /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
     float *attended;             /* [batch, tokens, H D] */

@@ -1,0 +1,222 @@
+#include "engine/prompts/first_frame.h"
+
+#include "base/clock.h"
+#include "engine/comm/comm.h"
+#include "engine/files/image_processor.h"
+#include "engine/files/picture_read.h"
+#include "engine/files/picture_resize.h"
+#include "engine/results/decode.h"
+#include "engine/results/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096, CHANNELS = 3 };
+
+/* The picture as it lies in its file. */
+typedef struct {
+    int64_t height, width;
+    uint8_t *rgb;
+} given_picture;
+
+static dit_status path_of(const dit_first_frame_params *p, const char *part, char out[PATH_BYTES])
+{
+    int length = snprintf(out, PATH_BYTES, "%s/%s", p->folder, part);
+    return length < PATH_BYTES ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", part);
+}
+
+/* ---- embeddings -------------------------------------------------------------------------------------------------- */
+
+static dit_status read_encoder(const char *folder, dit_text_encoder_facts *facts)
+{
+    char path[PATH_BYTES];
+    dit_json doc;
+    if (snprintf(path, sizeof path, "%.*s/config.json", PATH_BYTES - 32, folder) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of an image encoder is too long");
+    DIT_TRY(dit_config_read_file(path, &doc));
+    dit_status st = dit_text_encoder_read_facts(&(dit_config){.doc = &doc, .object = doc.root, .pointer = ""}, facts);
+    if (st == DIT_OK && !facts->patch) st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s encodes text, not pictures", path);
+    dit_json_release(&doc);
+    return st;
+}
+
+/* Runs the encoder on planes; the pipeline takes the hidden state before the last block. */
+static dit_status run_encoder(const dit_first_frame_params *p, const char *folder, int64_t tokens, const float *planes,
+                              dit_first_frame *out)
+{
+    dit_text_encoding made;
+    dit_status st =
+        dit_text_encode(&(dit_text_encode_params){.folder = folder,
+                                                  .backend = p->backend,
+                                                  .dtype = p->dtype,
+                                                  .threads = p->threads,
+                                                  .way = p->way == DIT_TEXT_CFG ? DIT_TEXT_REPLICATED : p->way,
+                                                  .streamed = p->streamed,
+                                                  .batch = 1,
+                                                  .tokens = tokens,
+                                                  .input = {.pixels = planes},
+                                                  .skip = 1},
+                        &made);
+    if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
+    if (made.total_peak_bytes > out->peak_bytes) out->peak_bytes = made.total_peak_bytes;
+    if (st == DIT_OK) {
+        out->tensors[0] = (dit_tensor_out){"image_embeds", 3, {1, made.tokens, made.width}, made.hidden};
+        made.hidden = NULL;
+    }
+    dit_text_encoding_release(&made);
+    return st;
+}
+
+static dit_status embed(const dit_first_frame_params *p, const given_picture *picture, dit_first_frame *out)
+{
+    char encoder[PATH_BYTES], processor[PATH_BYTES];
+    dit_text_encoder_facts facts;
+    int64_t began = dit_clock_ns();
+    DIT_TRY(path_of(p, "image_encoder", encoder));
+    DIT_TRY(path_of(p, "image_processor", processor));
+    DIT_TRY(read_encoder(encoder, &facts));
+    float *planes = malloc((size_t)(CHANNELS * facts.image_size * facts.image_size) * sizeof *planes);
+    dit_status st =
+        planes ? dit_image_process(processor, picture->rgb, picture->height, picture->width, facts.image_size, planes)
+               : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+    if (st == DIT_OK) st = run_encoder(p, encoder, facts.max_tokens, planes, out);
+    free(planes);
+    out->image_encode_ns = dit_clock_ns() - began;
+    return st;
+}
+
+/* ---- latents ----------------------------------------------------------------------------------------------------- */
+
+/* Planes [3, frames, height, width] of a clip that is the picture and then grey, which is 0. */
+static dit_status make_clip(const dit_first_frame_params *p, const given_picture *picture, float **out)
+{
+    int64_t height = p->latent.height * p->latent.vae_spatial, width = p->latent.width * p->latent.vae_spatial;
+    int64_t plane = height * width;
+    uint8_t *resized = malloc((size_t)(plane * CHANNELS));
+    float *first = malloc((size_t)(plane * CHANNELS) * sizeof *first);
+    *out = calloc((size_t)(plane * CHANNELS * p->num_frames), sizeof **out);
+    dit_status st = resized && first && *out
+                        ? dit_picture_resize(DIT_RESIZE_LANCZOS, picture->rgb, picture->height, picture->width, height,
+                                             width, resized)
+                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a clip of %lld frames", (long long)p->num_frames);
+    if (st == DIT_OK) {
+        dit_picture_planes(resized, height, width, first);
+        for (int64_t c = 0; c < CHANNELS; c++)
+            memcpy(*out + c * p->num_frames * plane, first + c * plane, (size_t)plane * sizeof *first);
+    }
+    free(resized);
+    free(first);
+    return st;
+}
+
+/* The mask: ones in the first latent frame, whose every channel is one of its frames. Then the normalised means. */
+static void lay(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
+{
+    const dit_latent *l = &p->latent;
+    int64_t frame = l->height * l->width, cells = l->frames * frame;
+    for (int64_t i = 0; i < l->vae_temporal * cells; i++) to[i] = i % cells < frame;
+    to += l->vae_temporal * cells;
+    for (int64_t i = 0; i < l->channels * cells; i++) {
+        float inverse = 1.0f / (float)facts->latents_std[i / cells];
+        to[i] = (mean[i] - (float)facts->latents_mean[i / cells]) * inverse;
+    }
+}
+
+static dit_status check_fit(const dit_first_frame_params *p, const dit_vae_facts *facts)
+{
+    const dit_latent *l = &p->latent;
+    if (facts->latent_channels == l->channels && facts->spatial == l->vae_spatial &&
+        facts->temporal == l->vae_temporal && facts->statistics == l->channels)
+        return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_SHAPE,
+                 "the VAE has %lld channels of %lld pixels and %lld frames, the model's latents %lld of %lld and %lld",
+                 (long long)facts->latent_channels, (long long)facts->spatial, (long long)facts->temporal,
+                 (long long)l->channels, (long long)l->vae_spatial, (long long)l->vae_temporal),
+        "name the VAE that this model was trained with");
+}
+
+static dit_status encode_clip(const dit_first_frame_params *p, dit_vae *vae, const float *clip, dit_first_frame *out)
+{
+    const dit_latent *l = &p->latent;
+    int64_t cells = dit_latent_cells(l), channels = l->vae_temporal + l->channels;
+    float *mean = malloc((size_t)(l->channels * cells) * sizeof *mean);
+    float *logvar = malloc((size_t)(l->channels * cells) * sizeof *logvar);
+    float *condition = malloc((size_t)(channels * cells) * sizeof *condition);
+    dit_status st = mean && logvar && condition ? dit_vae_encode(vae, clip, mean, logvar)
+                                                : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
+    if (st == DIT_OK) lay(p, dit_vae_get_facts(vae), mean, condition);
+    out->tensors[1] = (dit_tensor_out){"latent_condition", 5, {1, channels, l->frames, l->height, l->width}, condition};
+    free(mean);
+    free(logvar);
+    return st;
+}
+
+static dit_status run_vae(const dit_first_frame_params *p, dit_runtime *rt, const float *clip, dit_first_frame *out)
+{
+    dit_decoder d;
+    dit_vae *vae = NULL;
+    DIT_TRY(dit_decoder_read(p->doc, p->vae, "/vae", &d));
+    if (d.path) DIT_TRY(dit_safetensors_open(d.path, &d.file));
+    d.weights.file = d.file;
+    dit_status st = dit_vae_create(&(dit_vae_params){.rt = rt,
+                                                     .config = d.config,
+                                                     .weights = &d.weights,
+                                                     .frames = p->latent.frames,
+                                                     .height = p->latent.height,
+                                                     .width = p->latent.width,
+                                                     .encoder = true},
+                                   &vae);
+    if (st == DIT_OK) st = check_fit(p, dit_vae_get_facts(vae));
+    if (st == DIT_OK) st = encode_clip(p, vae, clip, out);
+    dit_vae_free(vae);
+    dit_decoder_close(&d);
+    return st;
+}
+
+/* A runtime of its own, as text encoders have. */
+static dit_status encode(const dit_first_frame_params *p, const given_picture *picture, dit_first_frame *out)
+{
+    dit_runtime rt;
+    float *clip = NULL;
+    int ranks = dit_comm_size(dit_comm_world());
+    int64_t began = dit_clock_ns();
+    dit_runtime_params params = {.backend = p->backend,
+                                 .dtype = p->dtype,
+                                 .threads = p->threads,
+                                 .parallel = dit_text_parallel_mesh(DIT_TEXT_REPLICATED, ranks)};
+    params.facts = (dit_facts){.family = "the VAE",
+                               .image_tokens = 1,
+                               .num_images = dit_parallel_degree(&params.parallel, DIT_AXIS_DATA),
+                               .guidance_branches = 1,
+                               .steps = 1};
+    DIT_TRY(dit_runtime_init(&params, &rt));
+    dit_status st = DIT_OK;
+    if (dit_comm_rank(dit_comm_world()) == 0) st = make_clip(p, picture, &clip);
+    if (clip && st == DIT_OK) st = run_vae(p, &rt, clip, out);
+    if (rt.ledger.total_peak > out->peak_bytes) out->peak_bytes = rt.ledger.total_peak;
+    dit_runtime_release(&rt);
+    free(clip);
+    out->vae_encode_ns = dit_clock_ns() - began;
+    return st;
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+dit_status dit_first_frame_encode(const dit_first_frame_params *params, dit_first_frame *out)
+{
+    given_picture picture;
+    *out = (dit_first_frame){0};
+    DIT_TRY(dit_picture_read(params->picture, &picture.height, &picture.width, &picture.rgb));
+    dit_status st = embed(params, &picture, out);
+    if (st == DIT_OK) st = encode(params, &picture, out);
+    free(picture.rgb);
+    return st == DIT_OK ? st : dit_error_note(st, "encoding the picture that the clip begins with");
+}
+
+void dit_first_frame_release(dit_first_frame *frame)
+{
+    for (int i = 0; i < DIT_FIRST_FRAME_TENSORS; i++) free((void *)(uintptr_t)frame->tensors[i].data);
+    *frame = (dit_first_frame){0};
+}

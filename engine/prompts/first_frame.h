@@ -1,0 +1,41 @@
+/* First frame: what Wan's image-to-video pipeline makes of the picture that a clip begins with: embeddings by its image encoder,
+ * and latents by its VAE with the channels of a mask, which go to the transformer beside the noise.
+ * Source: diffusers 0.33.1, WanImageToVideoPipeline. */
+#ifndef DIT_ENGINE_FIRST_FRAME_H
+#define DIT_ENGINE_FIRST_FRAME_H
+
+#include "base/json.h"
+#include "base/latent.h"
+#include "base/safetensors.h"
+#include "engine/text/encoders/encode.h"
+
+typedef struct {
+    const char *folder;  /* of the pipeline: image_encoder/, image_processor/ */
+    const char *picture; /* a PNG or JPEG file */
+    const dit_json *doc; /* the case, which has `vae` at "/vae" */
+    const cJSON *vae;
+    dit_latent latent; /* of the clip, with its extents */
+    int64_t num_frames;
+    const char *backend; /* the rest: as dit_text_encode_params */
+    dit_dtype dtype;
+    int threads;
+    dit_text_parallel way; /* cfg: as replicated */
+    bool streamed;
+} dit_first_frame_params;
+
+enum { DIT_FIRST_FRAME_TENSORS = 2 };
+typedef struct {
+    dit_tensor_out tensors
+        [DIT_FIRST_FRAME_TENSORS]; /* image_embeds [1, tokens, width], on every rank; latent_condition [1, temporal +
+                        channels, frames, height, width], of rank 0 */
+    int64_t image_encode_ns, vae_encode_ns;
+    int64_t peak_bytes; /* of the image encoder or of the VAE, whichever needed more */
+} dit_first_frame;
+
+/* Makes both; rank 0 alone runs the VAE. Collective over the world, before the transformer's runtime exists. The caller releases
+ * *out, also after an error. Errors: those of pictures, image processors, encoders and VAEs; DIT_ERR_SHAPE where the VAE does not
+ * fit the latents. */
+dit_status dit_first_frame_encode(const dit_first_frame_params *params, dit_first_frame *out);
+void dit_first_frame_release(dit_first_frame *frame); /* accepts a zeroed one */
+
+#endif
