@@ -94,6 +94,9 @@ static dit_status read_wan(const dit_json *doc, const cJSON *config, const char 
     const cJSON *mult = NULL, *time = NULL;
     int64_t base = 96, resnets = 2;
     DIT_TRY(dit_json_optional_int(doc, config, at, "base_dim", 1, MAX_WIDTH, &base));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "decoder_base_dim", 1, MAX_WIDTH, &base));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "patch_size", 1, MAX_BLOCK, &out->patch));
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "is_residual", &out->residual));
     DIT_TRY(dit_json_optional_int(doc, config, at, "z_dim", 1, MAX_COUNT, &out->latent_channels));
     DIT_TRY(dit_json_optional_int(doc, config, at, "num_res_blocks", 1, MAX_LAYERS, &resnets));
     DIT_TRY(dit_json_optional_array(doc, config, at, "dim_mult", &mult));
@@ -164,8 +167,9 @@ void dit_rows_resize(dit_rows_facts *f, int64_t height_px, int64_t width_px, int
 {
     f->pictures = pictures;
     f->frames = (num_frames - 1) / f->temporal + 1;
-    f->height = height_px >> f->ups;
-    f->width = width_px >> f->ups;
+    int64_t patch = f->patch ? f->patch : 1;
+    f->height = (height_px / patch) >> f->ups;
+    f->width = (width_px / patch) >> f->ups;
 }
 
 dit_status dit_rows_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_rows_facts *out)
@@ -246,7 +250,7 @@ static void add_upsampling(const dit_rows_facts *f, int stage, bool begins, int6
     if (stage >= f->ups && !(f->doubles >> stage & 1)) return;
     add_convolution(t, f->decoder == DIT_ROWS_COGVIDEOX ? *frames : doubled, width, *channels);
     *frames = doubled;
-    if (f->decoder == DIT_ROWS_WAN) *channels /= 2;
+    if (f->decoder == DIT_ROWS_WAN && !f->residual) *channels /= 2;
 }
 
 /* Adds what is decoded together: one frame, or a chunk of a video. Returns how many frames it becomes. */
@@ -312,7 +316,8 @@ void dit_rows_predict(const dit_rows_facts *f, int degree, int rank, dit_volume_
     memset(out, 0, sizeof *out);
     if (degree <= 1) return;
     int64_t planes = f->image_channels * add_clip(f, &t) * f->pictures;
-    int64_t share_bytes = (dit_rows_share(f->height, degree, rank, &first) << up) * (f->width << up) * PICTURE_BYTES;
+    int64_t patch = f->patch ? f->patch : 1, share = dit_rows_share(f->height, degree, rank, &first);
+    int64_t share_bytes = ((share * patch) << up) * ((f->width * patch) << up) * PICTURE_BYTES;
     at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_DECODE] = (dit_volume){
         f->pictures * neighbours * t.edge_floats * element_bytes, f->pictures * neighbours * t.convolutions};
     at[DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_DECODE] = (dit_volume){

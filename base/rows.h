@@ -41,6 +41,8 @@ typedef struct {
     int64_t widths[DIT_ROWS_STAGES];   /* channels of each stage                              */
     int64_t resnets, groups, temporal; /* residual blocks per stage; groups per norm; frames per latent frame */
     int64_t latent_channels, image_channels;
+    int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
+    bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */
     bool tiling;
     int64_t pictures, frames, height, width; /* number of images or videos; latent extents of each */
     int64_t element_bytes;                   /* of an activation; 0: 4. Images are gathered in fp32 */

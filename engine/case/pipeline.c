@@ -203,7 +203,8 @@ static dit_status create_noise(dit_pipeline *p)
                                                             .seed = kase->seed,
                                                             .each = kase->noise == DIT_NOISE_TORCH_EACH,
                                                             .ahead = dit_pipeline_starts_from_picture(p) ? image : 0,
-                                                            .step_tensors = p->sampler.scheduler->ops->step_tensors},
+                                                            .step_tensors = p->sampler.scheduler->ops->step_tensors,
+                                                            .last_step = p->sampler.scheduler->steps - 1},
                                   &p->sampler.torch);
 }
 

@@ -58,6 +58,7 @@ static void draw(dit_torch_noise *noise)
 static int64_t number_of(const dit_torch_noise *noise, int step)
 {
     int64_t tensors = noise->params.step_tensors > 1 ? noise->params.step_tensors : 1;
+    if (step >= 1 && step == noise->params.last_step) return 3 + (step - 1) * tensors;
     return step < 1 ? step + 2 : 2 + step * tensors;
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     bool each;            /* an image, a generator                                                      */
     int64_t ahead;        /* numbers that the first generator gives before the noise: an encoder's sample       */
     int64_t step_tensors; /* that the scheduler draws at each step after the first; it uses the last one */
+    int last_step;        /* whose first tensor it uses instead; 0: none */
 } dit_torch_noise_params;
 
 /* Takes all memory from rt->image. Draws nothing yet. Errors: DIT_ERR_MEMORY. */

@@ -42,7 +42,8 @@ typedef struct {
     bool takes_eta;
     bool begins_late; /* first_step may be above 0 */
     int64_t
-        step_tensors; /* noise tensors that the library draws at each step after the first; it uses the last; 0: one */
+        step_tensors; /* noise tensors that the library draws at each step after the first; it uses the last, and of the last
+                             step the first; 0: one */
     /* Fills timesteps and sigmas; takes *state and history buffers from rt->image. */
     dit_status (*create)(const dit_scheduler_params *params, dit_scheduler *scheduler);
     /* out = the model's input at `step`, made from `sample`. NULL: the sample itself. */

@@ -549,7 +549,9 @@ static void what_would_change_the_numbers_is_refused(void **state)
     assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8192]}", 1, 4, 4, false),
                      DIT_ERR_UNSUPPORTED); /* attention as wide */
     expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"dropout\": 0, \"is_residual\": false");
-    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"is_residual\": true"); /* Wan 2.2 */
+    expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"is_residual\": true");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"attn_scales\": [1]");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLWan", "\"patch_size\": 2, \"in_channels\": 12"); /* out_channels 3 */
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"attn_scales\": [1.0]");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"base_dim\": 1024");
     expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"temperal_downsample\": [true]");

@@ -1,12 +1,16 @@
-/* AutoencoderKLWan: the causal 3-D video VAE of Wan 2.1, decoder and encoder.
- * Source: Wan Team, arXiv:2503.20314; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKLWan.
+/* AutoencoderKLWan: the causal 3-D video VAE of Wan 2.1, and the residual one of Wan 2.2, decoder and encoder.
+ * Source: Wan Team, arXiv:2503.20314; parameter names and arithmetic of AutoencoderKLWan of diffusers 0.33.1, of 0.35.2 where it is residual.
  *
  * The first latent frame is one frame, each other one becomes `temporal` frames. One latent frame is coded at a time:
  * convolutions look back two frames, into the chunks before, or at zeros. A doubling in time is a convolution over
  * three frames with twice the channels, half of them for each of two frames; it leaves the first chunk out and does not
  * see it. Norms are RMS norms of one position, so that bands of rows exchange nothing but rows; a shared decode is cut
  * after the middle block, whose attention sees whole frames.
+ *
+ * The residual one has a shortcut around each stage that changes resolution (shortcut.h), keeps the channels where it doubles
+ * space, and sees patches of pixels as channels.
  */
+#include "engine/vae/shortcut.h"
 #include "engine/vae/vae_impl.h"
 
 #include <math.h>
@@ -16,7 +20,10 @@
 enum { MAX_STAGES = 8, MID_RESNETS = 2, COLOURS = 3, MAX_HEAD = 2048 /* one head as wide as the channels */ };
 
 typedef struct {
-    int64_t base, latent_channels, resnets;
+    int64_t base, decoder_base, latent_channels, resnets;
+    int64_t patch, in_channels,
+        out_channels; /* pixels of a patch in each direction; channels of the image as the coders see it */
+    bool residual;
     int64_t mult[MAX_STAGES];
     bool in_time[MAX_STAGES]; /* of the encoder's stages: it halves time after them */
     int stages;
@@ -26,8 +33,9 @@ typedef struct {
 typedef struct {
     vae_resnet *resnets;
     int64_t count;
-    bool has_resample, has_time;
+    bool has_resample, has_time, has_shortcut;
     vae_conv resample, time;
+    vae_shortcut shortcut;
 } wan_stage;
 
 /* Decoder or encoder. */
@@ -49,16 +57,18 @@ typedef struct {
 
 static const dit_config_field fields[] = {
     DIT_CONFIG_INT(wan_config, base, "base_dim", 96, 1, 4096),
+    DIT_CONFIG_INT(wan_config, decoder_base, "decoder_base_dim", 0, 1, 4096),
+    DIT_CONFIG_INT(wan_config, patch, "patch_size", 1, 1, 64),
+    DIT_CONFIG_INT(wan_config, in_channels, "in_channels", 3, 1, 4096),
+    DIT_CONFIG_INT(wan_config, out_channels, "out_channels", 3, 1, 4096),
+    DIT_CONFIG_BOOL(wan_config, residual, "is_residual", false),
     DIT_CONFIG_INT(wan_config, latent_channels, "z_dim", 16, 1, DIT_VAE_STATISTICS),
     DIT_CONFIG_INT(wan_config, resnets, "num_res_blocks", 2, 1, 64),
     DIT_CONFIG_END,
 };
 
-/* Wan 2.2 sets the ones from is_residual on. */
-static const dit_config_only only[] = {
-    {"attn_scales", "[]"}, {"is_residual", "false"}, {"decoder_base_dim", "null"}, {"patch_size", "null"},
-    {"in_channels", "3"},  {"out_channels", "3"},    {"clip_output", "true"},      {0},
-};
+/* clip_output, which Wan 2.2's configs have, is not read by the library: it always clamps. */
+static const dit_config_only only[] = {{"attn_scales", "[]"}, {0}};
 
 /* The statistics of Wan 2.1's latents, which a config may leave out. */
 enum { PUBLISHED = 16 };
@@ -98,7 +108,14 @@ static dit_status read_config(const dit_config *config, wan_config *c)
     if (count == 0) return DIT_FAIL(DIT_ERR_SHAPE, "dim_mult is empty: a VAE has at least one stage");
     if (count > 0) c->stages = count;
     DIT_TRY(read_in_time(config, c));
-    int64_t middle = c->base * c->mult[c->stages - 1];
+    if (!c->decoder_base) c->decoder_base = c->base;
+    int64_t colours = COLOURS * c->patch * c->patch, widest = c->base > c->decoder_base ? c->base : c->decoder_base;
+    if (c->in_channels != colours || c->out_channels != colours)
+        return DIT_FAIL(DIT_ERR_SHAPE,
+                        "in_channels %lld and out_channels %lld: patches of %lld x %lld pixels have %lld",
+                        (long long)c->in_channels, (long long)c->out_channels, (long long)c->patch, (long long)c->patch,
+                        (long long)colours);
+    int64_t middle = widest * c->mult[c->stages - 1];
     if (middle <= MAX_HEAD) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention over %lld channels: up to %d are implemented", (long long)middle,
                     MAX_HEAD);
@@ -125,7 +142,7 @@ static dit_status wan_read_facts(const dit_config *config, dit_vae_facts *facts)
     DIT_TRY(read_config(config, &c));
     *facts = (dit_vae_facts){.latent_channels = c.latent_channels,
                              .image_channels = COLOURS,
-                             .spatial = INT64_C(1) << (c.stages - 1),
+                             .spatial = c.patch << (c.stages - 1),
                              .temporal = 1,
                              .one_first = true,
                              .scaling_factor = 1,
@@ -178,51 +195,80 @@ static dit_status load_ends(const vae_loader *l, const char *side, const int64_t
 
 static dit_status load_decoder(const vae_loader *l, const wan_config *c, wan_coder *coder)
 {
-    int64_t first = c->base * c->mult[c->stages - 1], width = first;
+    const char *up = c->residual ? "upsampler" : "upsamplers.0";
+    int64_t first = c->decoder_base * c->mult[c->stages - 1], width = first;
     for (int i = 0; i < c->stages; i++) {
         wan_stage *stage = &coder->stages[i];
-        int64_t out = c->base * c->mult[c->stages - 1 - i];
+        int64_t in = width, out = c->decoder_base * c->mult[c->stages - 1 - i];
         DIT_TRY(take_resnets(l, c->resnets + 1, stage));
         for (int64_t j = 0; j < stage->count; j++)
             DIT_TRY(vae_load_resnet(l, j ? out : width, out, &stage->resnets[j], "decoder.up_blocks.%d.resnets.%lld", i,
                                     (long long)j));
         stage->has_resample = i + 1 < c->stages;
         stage->has_time = stage->has_resample && c->in_time[c->stages - 2 - i];
-        width = stage->has_resample ? out / 2 : out;
+        stage->has_shortcut = stage->has_resample && c->residual;
+        width = stage->has_resample && !c->residual ? out / 2 : out;
         if (stage->has_resample)
-            DIT_TRY(vae_load_conv(l, out, width, in_frames, &stage->resample,
-                                  "decoder.up_blocks.%d.upsamplers.0.resample.1", i));
+            DIT_TRY(
+                vae_load_conv(l, out, width, in_frames, &stage->resample, "decoder.up_blocks.%d.%s.resample.1", i, up));
         if (stage->has_time)
-            DIT_TRY(vae_load_conv(l, out, 2 * out, over_time, &stage->time,
-                                  "decoder.up_blocks.%d.upsamplers.0.time_conv", i));
+            DIT_TRY(
+                vae_load_conv(l, out, 2 * out, over_time, &stage->time, "decoder.up_blocks.%d.%s.time_conv", i, up));
+        if (stage->has_shortcut)
+            DIT_TRY(vae_make_shortcut(l, in, out, stage->has_time ? 2 : 1, 2, false, &stage->shortcut));
     }
-    return load_ends(l, "decoder", (int64_t[2]){c->latent_channels, first}, (int64_t[2]){width, COLOURS}, coder);
+    return load_ends(l, "decoder", (int64_t[2]){c->latent_channels, first}, (int64_t[2]){width, c->out_channels},
+                     coder);
 }
 
-/* The encoder numbers its residual blocks and downsamplings one after the other. */
+/* Loads the change of resolution behind a stage of the encoder. */
+static dit_status load_down(const vae_loader *l, int64_t width, const char *prefix, wan_stage *stage)
+{
+    if (stage->has_resample)
+        DIT_TRY(vae_load_conv(l, width, width, in_frames, &stage->resample, "%s.resample.1", prefix));
+    if (!stage->has_time) return DIT_OK;
+    DIT_TRY(vae_load_conv(l, width, width, over_time, &stage->time, "%s.time_conv", prefix));
+    stage->time.front = 1, stage->time.step = 2;
+    return DIT_OK;
+}
+
+/* Loads the residual blocks of a stage of the encoder, and what follows them; the residual one has a folder for each stage, the
+ * other numbers its blocks and downsamplings one after the other. */
+static dit_status load_down_stage(const vae_loader *l, const wan_config *c, int i, int64_t in, int *block,
+                                  wan_stage *stage)
+{
+    int64_t out = c->base * c->mult[i];
+    char prefix[64];
+    for (int64_t j = 0; j < stage->count; j++) {
+        snprintf(prefix, sizeof prefix, c->residual ? "encoder.down_blocks.%d.resnets.%d" : "encoder.down_blocks.%d",
+                 c->residual ? i : *block, (int)j);
+        DIT_TRY(vae_load_resnet(l, j ? out : in, out, &stage->resnets[j], "%s", prefix));
+        ++*block;
+    }
+    snprintf(prefix, sizeof prefix, c->residual ? "encoder.down_blocks.%d.downsampler" : "encoder.down_blocks.%d",
+             c->residual ? i : *block);
+    *block += stage->has_resample;
+    DIT_TRY(load_down(l, out, prefix, stage));
+    if (!c->residual) return DIT_OK;
+    stage->has_shortcut = true;
+    return vae_make_shortcut(l, in, out, stage->has_time ? 2 : 1, stage->has_resample ? 2 : 1, true, &stage->shortcut);
+}
+
 static dit_status load_encoder(const vae_loader *l, const wan_config *c, wan_coder *coder)
 {
     int64_t width = c->base;
     int block = 0;
     for (int i = 0; i < c->stages; i++) {
         wan_stage *stage = &coder->stages[i];
-        int64_t out = c->base * c->mult[i];
         DIT_TRY(take_resnets(l, c->resnets, stage));
-        for (int64_t j = 0; j < stage->count; j++, width = out)
-            DIT_TRY(vae_load_resnet(l, width, out, &stage->resnets[j], "encoder.down_blocks.%d", block++));
         stage->has_resample = i + 1 < c->stages;
         stage->has_time = stage->has_resample && c->in_time[i];
-        if (stage->has_resample)
-            DIT_TRY(
-                vae_load_conv(l, out, out, in_frames, &stage->resample, "encoder.down_blocks.%d.resample.1", block));
-        if (stage->has_time) {
-            DIT_TRY(vae_load_conv(l, out, out, over_time, &stage->time, "encoder.down_blocks.%d.time_conv", block));
-            stage->time.front = 1, stage->time.step = 2;
-        }
-        block += stage->has_resample;
+        DIT_TRY(load_down_stage(l, c, i, width, &block, stage));
+        width = c->base * c->mult[i];
     }
     DIT_TRY(load_middle(l, "encoder", width, coder));
-    return load_ends(l, "encoder", (int64_t[2]){COLOURS, c->base}, (int64_t[2]){width, 2 * c->latent_channels}, coder);
+    return load_ends(l, "encoder", (int64_t[2]){c->in_channels, c->base}, (int64_t[2]){width, 2 * c->latent_channels},
+                     coder);
 }
 
 static dit_status wan_load(dit_vae *vae)
@@ -236,7 +282,7 @@ static dit_status wan_load(dit_vae *vae)
     int64_t z = c->latent_channels;
     vae_loader l = {.rt = rt, .weights = vae->params.weights, .depth = 3, .zeros = true};
     DIT_TRY(dit_weights_linear_named(rt, l.weights, z, z, &m->post_quant, "post_quant_conv"));
-    DIT_TRY(load_middle(&l, "decoder", c->base * c->mult[c->stages - 1], &m->decoder));
+    DIT_TRY(load_middle(&l, "decoder", c->decoder_base * c->mult[c->stages - 1], &m->decoder));
     DIT_TRY(load_decoder(&l, c, &m->decoder));
     if (!vae->params.encoder) return DIT_OK;
     DIT_TRY(dit_weights_linear_named(rt, l.weights, 2 * z, 2 * z, &m->quant, "quant_conv"));
@@ -322,12 +368,14 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
     x = vae_take_band(&walk, x);
     for (int i = 0; i < m->c.stages; i++) {
         wan_stage *stage = &coder->stages[i];
+        vae_tensor kept = stage->has_shortcut ? vae_shortcut_keep(&walk, x) : x;
         for (int64_t j = 0; j < stage->count; j++) x = vae_resnet_forward(&walk, &stage->resnets[j], x);
         if (stage->has_resample) x = upsample(&walk, stage, frame == 0, x);
+        if (stage->has_shortcut) vae_shortcut_add(&walk, &stage->shortcut, kept, frame == 0, x);
         DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));
     }
     x = walk_head(&walk, coder, x);
-    return vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), first_frame);
+    return vae_patches_to_planes(walk.memory, x, m->c.patch, vae_band_of(vae, image), first_frame);
 }
 
 static dit_status wan_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
@@ -354,14 +402,17 @@ static dit_status encode_frame(dit_vae *vae, vae_source image, int64_t frame, va
     wan *m = vae->state;
     wan_coder *coder = &m->encoder;
     vae_walk walk = {.memory = &vae->memory, .keep = frame + 1 < size.frames};
-    int64_t spatial = vae->facts.spatial, temporal = vae->facts.temporal, z = m->c.latent_channels;
-    vae_tensor x = {0, frame ? temporal : 1, size.height * spatial, size.width * spatial, COLOURS, false};
-    DIT_TRY(vae_from_planes(walk.memory, image, frame ? (frame - 1) * temporal + 1 : 0, x));
+    int64_t patch = m->c.patch, spatial = vae->facts.spatial / patch, temporal = vae->facts.temporal,
+            z = m->c.latent_channels;
+    vae_tensor x = {0, frame ? temporal : 1, size.height * spatial, size.width * spatial, m->c.in_channels, false};
+    DIT_TRY(vae_patches_from_planes(walk.memory, image, frame ? (frame - 1) * temporal + 1 : 0, patch, x));
     x = vae_conv_forward(&walk, &coder->conv_in, VAE_CONV_PLAIN, x, 1);
     for (int i = 0; i < m->c.stages; i++) {
         wan_stage *stage = &coder->stages[i];
+        vae_tensor kept = stage->has_shortcut ? vae_shortcut_keep(&walk, x) : x;
         for (int64_t j = 0; j < stage->count; j++) x = vae_resnet_forward(&walk, &stage->resnets[j], x);
         if (stage->has_resample) x = downsample(&walk, stage, frame == 0, x);
+        if (stage->has_shortcut) vae_shortcut_add(&walk, &stage->shortcut, kept, frame == 0, x);
     }
     x = walk_head(&walk, coder, walk_middle(&walk, coder, x));
     x = vae_linear_forward(&walk, &m->quant, x, vae_other_slot(x.slot, -1));

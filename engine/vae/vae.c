@@ -232,6 +232,41 @@ dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_ch
     return DIT_OK;
 }
 
+/* Where a value of a patched tensor lies in planes, from their first value on. */
+static int64_t patched_place(const vae_tensor *x, int64_t index, int64_t patch, int64_t channel, int64_t frame,
+                             int64_t row)
+{
+    int64_t c = index % x->channels, column = index / x->channels % x->width;
+    int64_t y = index / x->channels / x->width % x->height, t = index / x->channels / x->width / x->height;
+    return c / (patch * patch) * channel + t * frame + (y * patch + c % patch) * row + column * patch +
+           c / patch % patch;
+}
+
+dit_status vae_patches_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, int64_t patch,
+                                   vae_tensor tensor)
+{
+    float *data = vae_tensor_data(memory, &tensor);
+    int64_t values = vae_tensor_positions(&tensor) * tensor.channels;
+    if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
+    planes.data += first_frame * planes.frame;
+    for (int64_t i = 0; i < values; i++)
+        data[i] = planes.data[patched_place(&tensor, i, patch, planes.channel, planes.frame, planes.row)];
+    return dit_runtime_upload(memory->rt, data, values);
+}
+
+dit_status vae_patches_to_planes(vae_memory *memory, vae_tensor tensor, int64_t patch, vae_planes planes,
+                                 int64_t first_frame)
+{
+    const float *data = vae_tensor_data(memory, &tensor);
+    int64_t values = vae_tensor_positions(&tensor) * tensor.channels;
+    if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(memory->rt, data, values));
+    planes.data += first_frame * planes.frame;
+    for (int64_t i = 0; i < values; i++)
+        planes.data[patched_place(&tensor, i, patch, planes.channel, planes.frame, planes.row)] = data[i];
+    return DIT_OK;
+}
+
 /* Blends two values: the weight of b grows from 0 to 1 over the seam. diffusers' blend_t, blend_v and blend_h. */
 static float blend(float a, float b, int64_t at, int64_t extent)
 {

@@ -64,6 +64,11 @@ dit_status vae_read_stages(const dit_config *config, const char *down_type, cons
 dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
 dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
                          vae_planes planes, int64_t first_frame);
+/* The same of a tensor whose channels are (colour, column, row) of patches of pixels: a patch of 1 is as above. */
+dit_status vae_patches_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, int64_t patch,
+                                   vae_tensor tensor);
+dit_status vae_patches_to_planes(vae_memory *memory, vae_tensor tensor, int64_t patch, vae_planes planes,
+                                 int64_t first_frame);
 /* How frames follow those that the planes hold: the first `skip` frames are left out, the next `extent` are blended. */
 typedef struct {
     int64_t skip, extent;

@@ -510,8 +510,19 @@ static int64_t size_of(const request_builder *b, int64_t asked)
 static double true_cfg_scale(const request_builder *b)
 {
     double usual = dit_json_number_or(b->model.default_run, "true_cfg_scale", 1);
+    bool silent = b->pipeline[0] && !b->r->negative_prompt; /* then pipelines do not guide */
+    if (silent) return 1;
     if (!isnan(b->r->true_cfg_scale)) return b->r->true_cfg_scale;
     return dit_json_number_or(b->call.root, "true_cfg_scale", usual);
+}
+
+/* Says that a scale needs a negative prompt, even an empty one. */
+static void note_silent_scale(request_builder *b)
+{
+    if (b->pipeline[0] && !b->r->negative_prompt && b->r->true_cfg_scale > 1)
+        dit_buffer_printf(&b->notes,
+                          "--true_cfg_scale %g has no effect without --negative_prompt, as in the pipelines\n",
+                          b->r->true_cfg_scale);
 }
 
 /* Says that a scale does nothing: the model computes one branch, and does not take the scale as an input. */
@@ -546,6 +557,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "num_inference_steps", steps);
     dit_json_put_number(&w, run, "guidance_scale", scale);
     if (true_cfg_scale(b) > 1) dit_json_put_number(&w, run, "true_cfg_scale", true_cfg_scale(b));
+    note_silent_scale(b);
     note_lost_scale(b);
     copy_call(&w, b, run, "style");
     copy_call(&w, b, run, "image_meta_size");

@@ -4,11 +4,14 @@ latents_final of e2e_wan_unipc and e2e_hunyuan_video as their pipelines do, and 
 
     pip install torch==2.6.0 diffusers==0.33.1 safetensors
     engine/tests/golden/video_vae.py engine/tests/golden
+
+With a second argument, residual, it makes vae_wan_residual alone, the VAE of Wan 2.2, which needs diffusers==0.35.2.
 """
 import json
 import sys
 from pathlib import Path
 
+import diffusers
 import torch
 from diffusers import AutoencoderKLHunyuanVideo, AutoencoderKLWan
 from safetensors.torch import load_file, save_file
@@ -23,6 +26,26 @@ WAN = {
     "attn_scales": [],
     "temperal_downsample": [False, True, True],
     "dropout": 0.0,
+}
+WAN_RESIDUAL = {
+    "_class_name": "AutoencoderKLWan",
+    "_diffusers_version": "0.35.2",
+    "base_dim": 4,
+    "decoder_base_dim": 6,
+    "z_dim": 8,
+    "dim_mult": [1, 1, 2, 2],
+    "num_res_blocks": 1,
+    "attn_scales": [],
+    "temperal_downsample": [False, True, True],
+    "dropout": 0.0,
+    "is_residual": True,
+    "in_channels": 12,
+    "out_channels": 12,
+    "patch_size": 2,
+    "latents_mean": [-0.8, -0.7, -0.9, 0.1, -0.2, 1.0, -0.2, 1.5],
+    "latents_std": [2.8, 1.5, 2.3, 2.7, 1.2, 1.8, 2.6, 2.1],
+    "scale_factor_temporal": 4,
+    "scale_factor_spatial": 16,
 }
 HUNYUAN = {
     "_class_name": "AutoencoderKLHunyuanVideo",
@@ -94,7 +117,7 @@ def make(out, name, kind, config, inputs, text):
     save(folder / "output.safetensors", output)
     far = ", ".join(f"{key} {distance(output[key], exact[key]):.2g}" for key in output)
     (folder / "README.md").write_text(
-        f"# {name}\n\nClass `{config['_class_name']}` of diffusers 0.33.1 (PyTorch {torch.__version__.split('+')[0]}), float32 on "
+        f"# {name}\n\nClass `{config['_class_name']}` of diffusers {diffusers.__version__} (PyTorch {torch.__version__.split('+')[0]}), float32 on "
         f"CPU, random weights; made by `video_vae.py`.\n\n{text}\n\n`latents` is what `vae.decode` receives. float32 against "
         f"float64, relative L2: {far}.\n\n### inputs\n\n{table(inputs)}\n### outputs\n\n{table(output)}")
     return model
@@ -128,6 +151,11 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     with torch.no_grad():
+        if sys.argv[2:] == ["residual"]:
+            make(out, "vae_wan_residual", AutoencoderKLWan, WAN_RESIDUAL,
+                 {"latents": torch.randn(1, 8, 3, 2, 3), "encode_image": torch.rand(1, 3, 5, 32, 48) * 2 - 1},
+                 "Wan 2.2's: shortcuts around stages, patches of two by two pixels. 3 latent frames give 9 frames, and 5 give 2.")
+            return
         wan = make(out, "vae_wan", AutoencoderKLWan, WAN,
                    {"latents": torch.randn(1, 16, 4, 3, 5), "encode_image": torch.rand(1, 3, 13, 16, 24) * 2 - 1},
                    "4 latent frames, one at a time with the cache carried over, give 13 frames, and 13 frames give 4.")
