@@ -44,6 +44,7 @@ unpack() {
     ln -sf orterun "$root/usr/bin/mpirun"
     cat <<END
 export PATH='$root/usr/bin':"\$PATH"
+export PMIX_MCA_pcompress_base_silence_warning=1 PMIX_MCA_mca_base_component_show_load_errors=0
 export OPAL_PREFIX='$root/usr' OPAL_LIBDIR='$root/usr/lib/$triple'
 export OPAL_PKGLIBDIR='$root/usr/lib/$triple/openmpi/lib/openmpi3' PMIX_INSTALL_PREFIX='$root/usr/lib/$triple/pmix2'
 export LD_LIBRARY_PATH='$root/usr/lib/$triple:$root/lib/$triple:$root/usr/lib/$triple/openmpi/lib'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}

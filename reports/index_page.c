@@ -187,7 +187,7 @@ static void put_state(const report_session *session, dit_buffer *out)
 {
     const cJSON *projection = dit_json_member(session->facts.root, "projection");
     if (cJSON_IsTrue(projection)) {
-        put(out, "<p class=\"notice small\">Projection: this software has not been measured on a GPU.</p>\n");
+        put(out, "<p class=\"notice small\">Projection: too little of this software has been measured on GPUs.</p>\n");
     }
     if (session->facts.root) return;
     put(out, "<p class=\"small\">");

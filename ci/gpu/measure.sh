@@ -227,7 +227,7 @@ stage build 240 || {
 stage kernels 60
 stage denoise 150
 stage torch 170
-stage golden 90
+stage golden 200
 stage checks 90
 stage time 150
 stage methods 180

@@ -22,6 +22,11 @@ static int64_t rows(const dit_kernel_case *c)
     return sizes_of(c)->Sq;
 }
 
+static int64_t batches(const dit_kernel_case *c)
+{
+    return sizes_of(c)->B;
+}
+
 /* Tells whether q, k and v lie in one [tokens, 3 C] projection. */
 static bool is_fused(const dit_kernel_case *c)
 {
@@ -141,6 +146,7 @@ static const dit_kernel_case checked[] = {
     GROUPED(2, 6, 3, 50, 70, 24, LSE),
     GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
     ATTENTION(1, 16, 256, 256, 72, FUSED | LARGE),
+    ATTENTION(2, 4, 96, 32, 24, FUSED | LARGE),
     ATTENTION(1, 16, 1024, 1024, 72, FUSED | LARGE),
     ATTENTION(1, 16, 4096, 4096, 72, FUSED | LARGE),
     ATTENTION(1, 16, 1024, 120, 72, MASK | LARGE),
@@ -195,6 +201,7 @@ const dit_operator_cases dit_cases_attention = {
     .lse_tolerance = 2e-5,
     .depth = depth,
     .rows = rows,
+    .batches = batches,
     .prepare = prepare,
     .call = call,
     .lists =

@@ -57,9 +57,10 @@ typedef struct {
     bool compute_bound;   /* multiply-adds, not bytes, limit it */
     bool fp32_out;        /* the output is fp32 on a device, too */
     double lse_tolerance; /* of its lse where a device computes in bf16 or fp16; 0: the bound of fp32 */
-    int64_t (*depth)(const dit_kernel_case *c); /* terms of one sum of the result; NULL: 1 */
-    int64_t (*rows)(const dit_kernel_case *c);  /* how many rows can be computed by themselves; NULL: it runs whole */
-    bool (*is_thin)(const dit_kernel_case *c);  /* bytes limit this case although compute_bound; NULL: no such case */
+    int64_t (*depth)(const dit_kernel_case *c);   /* terms of one sum of the result; NULL: 1 */
+    int64_t (*rows)(const dit_kernel_case *c);    /* how many rows can be computed by themselves; NULL: it runs whole */
+    int64_t (*batches)(const dit_kernel_case *c); /* how many times the output has these rows; NULL: once */
+    bool (*is_thin)(const dit_kernel_case *c);    /* bytes limit this case although compute_bound; NULL: no such case */
     double (*bytes)(const dit_kernel_case *c, dit_dtype dtype); /* NULL: the bytes of its work, in that type */
     dit_status (*prepare)(dit_case_run *run);
     void (*call)(dit_case_run *run, const dit_case_target *to);

@@ -136,6 +136,25 @@ static void work_of_a_case_is_that_of_the_calls_that_it_makes(void **state)
                 4.0 * 2 * 24 * 2 * (6 * 50 + 2 * 70)); /* two key heads */
 }
 
+/* The reference computes a few rows of each batch, and these are found in the output. */
+static void a_large_case_is_compared_batch_by_batch(void **state)
+{
+    const dit_kernels *ref;
+    dit_pool *pool;
+    dit_case_run run;
+    dit_case_distance error;
+    (void)state;
+    const dit_kernel_case *c = find("attention", "B=2 H=4 Sq=96 Sk=32 D=24 fused");
+    assert_non_null(c);
+    assert_int_equal(dit_kernels_get("ref", &ref), DIT_OK);
+    assert_int_equal(dit_pool_create(1, false, &pool), DIT_OK);
+    assert_int_equal(dit_case_prepare(c, pool, ref, ref, &run), DIT_OK);
+    assert_int_equal(dit_case_error(&run, ref, ref, &error), DIT_OK);
+    assert_true(error.out == 0);
+    dit_case_release(&run);
+    dit_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +163,7 @@ int main(void)
         cmocka_unit_test(sizes_have_their_names_in_texts_and_their_keys_in_records),
         cmocka_unit_test(work_counts_what_an_operator_computes_and_moves),
         cmocka_unit_test(work_of_a_case_is_that_of_the_calls_that_it_makes),
+        cmocka_unit_test(a_large_case_is_compared_batch_by_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,8 @@ static void write_simulated(const report_grid *grid, dit_buffer *out)
     write_values(grid, "platform", out);
     dit_buffer_text(out, " · software ");
     write_values(grid, "profile", out);
-    if (has_projection(grid)) dit_buffer_text(out, "\nprojection: this software has not been measured on a GPU");
+    if (has_projection(grid))
+        dit_buffer_text(out, "\nprojection: too little of this software has been measured on GPUs");
 }
 
 /* Which evidence the picture shows, and how it is told apart. */

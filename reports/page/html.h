@@ -55,7 +55,7 @@ void html_put_notices(const report_page *page, dit_buffer *out);
 void html_put_setting(const report_page *page, const char *class, dit_buffer *out);
 /* Appends the distinct values of a tag of simulated cases, "8xl20, 8xl40"; nothing where there are none. */
 void html_list_values(const report_page *page, const char *tag, dit_buffer *out);
-/* True if a simulated case runs software that nobody has timed on a GPU. */
+/* True if a simulated case runs software of which too little was timed on GPUs. */
 bool html_has_projection(const report_page *page);
 /* Returns the agreement over all published latencies of the session; zeroed where there are none. */
 void html_take_agreement(const report_page *page, report_agreement *out);

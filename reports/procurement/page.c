@@ -88,7 +88,7 @@ static void put_facts(const page_room *page, dit_buffer *out)
     put_fact(out, "prices", text);
     put(out, "</div></dl>\n");
     if (software && !cJSON_IsTrue(dit_json_member(software, "measured")))
-        put(out, "<div class=\"notice\">Projection: this software has not been measured on a GPU.</div>\n");
+        put(out, "<div class=\"notice\">Projection: too little of this software has been measured on GPUs.</div>\n");
     const char *command = dit_json_text_or(question, "command", "");
     if (!command[0]) return;
     put(out, "<p class=\"small\">Asked by <code>");

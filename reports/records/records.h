@@ -73,7 +73,7 @@ typedef struct {
     report_probe_file probe;
     report_shown shown;
     report_decisions decisions;
-    bool projection; /* simulated, and nobody has timed its software on a GPU */
+    bool projection; /* simulated, and too little of its software was timed on GPUs */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
     char warning[128];   /* what makes its times doubtful: "throttled: power_cap"; of the newest process that says so */

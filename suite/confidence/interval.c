@@ -72,7 +72,7 @@ static void look(const suite_prediction *prediction, const suite_error_sample *s
     sizes most = largest(sample);
     why[0] = '\0';
     if (prediction->software_unmeasured)
-        snprintf(why, 256, "nobody has timed this software on a GPU");
+        snprintf(why, 256, "too little of this software was timed on GPUs");
     else if (prediction->attention_assumed)
         snprintf(why, 256, "how fast this accelerator's attention is was assumed");
     else if (!beyond(prediction->devices, most.devices, "devices", why) &&

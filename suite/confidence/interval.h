@@ -13,8 +13,8 @@ typedef struct {
     suite_error_class of;                /* no SUITE_CLASS_ANY */
     int64_t devices, tokens, parameters; /* tokens of one image or clip, parameters of the model; as in held_out.h   */
     bool attention_assumed;              /* nobody has published how fast attention is on such a chip, nor fitted it */
-    bool software_unmeasured;            /* nobody has timed the software profile on a GPU                           */
-    bool extrapolate;                    /* go on outside what was checked, and say so                               */
+    bool software_unmeasured; /* too little of the software has been timed on GPUs                          */
+    bool extrapolate;         /* go on outside what was checked, and say so                               */
 } suite_prediction;
 
 /* Fills .of.fitted, .attention_assumed and .software_unmeasured from the catalogue's accelerator and software profile;

@@ -91,7 +91,7 @@ static dit_status check_file(const dit_json *doc)
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &text));
     if (!dit_json_member(doc->root, "measured"))
         return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "\"measured\" is required"),
-                              "say true or false: has anybody timed this software on a GPU?");
+                              "say true or false: is enough of this software timed on GPUs to tell its errors?");
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "measured", &ignored));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "evidence", &evidence));
     return dit_json_require_string(doc, evidence, "/evidence", "measured", &text);

@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "suite/catalogue/vae.h"
 
-/* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
+/* `measured` says whether enough of this software was timed on GPUs (on a core, of a processor's software); `evidence`
  * says who, or why not. The habits decide which messages and buffers there are. */
 typedef struct {
     char name[64], title[128], evidence[256];
@@ -18,7 +18,7 @@ typedef struct {
 } suite_profile;
 
 /* What is said wherever a simulated number of software stands that is not `measured`. */
-#define SUITE_PROFILE_PROJECTION "projection: this software has not been measured on a GPU"
+#define SUITE_PROFILE_PROJECTION "projection: too little of this software has been measured on GPUs"
 
 /* Reads workloads/profiles/NAME.json whole. A file that "extends" another one has that one's members where it has none
  * of its own, also within "parts" and "evidence", and what was fitted for that one counts for it, too, unless its own

@@ -169,7 +169,7 @@ if command -v smpirun >/dev/null && [ -x "$(dirname "$ditbench")/ditbench-engine
     grep -q '^mesh .* s, torch-compile ' "$work/text" && ! grep -q 'projection' "$work/text"
     report $? "the column of times names the software"
     "$ditbench" explain "${tiny[@]}" --profile ditbench --times bounds >"$work/text" 2>"$work/log"
-    grep -q '^software ditbench .*projection: this software has not been measured on a GPU$' "$work/text" && ! grep -q ' best  ' "$work/text" &&
+    grep -q '^software ditbench .*projection: too little of this software has been measured on GPUs$' "$work/text" && ! grep -q ' best  ' "$work/text" &&
         grep -q '^mesh .* no less than s' "$work/text" && [ ! -s "$work/log" ]
     report $? "--times bounds simulates nothing; software that nobody measured is a projection"
     "$ditbench" explain "${tiny[@]}" --json >"$work/json" 2>/dev/null

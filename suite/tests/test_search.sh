@@ -176,7 +176,7 @@ search planned "${small[@]}" --steps 8 --dry-run --fresh
 [ $? -eq 0 ] && [ "$(count planned simulated)" -eq 0 ] && [ "$(count planned meshes)" -eq "$(count first meshes)" ] && ! grep -q '"winner":\|"behind":' "$work/planned"
 report $? "a dry run has bounds and no simulation"
 "$ditbench" search "${small[@]}" --profile ditbench --dry-run >"$work/text" 2>/dev/null
-grep -q '^software ditbench; projection: this software has not been measured on a GPU$' "$work/text" && ! grep -q '"projection":' "$work/planned" &&
+grep -q '^software ditbench; projection: too little of this software has been measured on GPUs$' "$work/text" && ! grep -q '"projection":' "$work/planned" &&
     grep -q '"software":' "$work/planned"
 report $? "software that nobody measured is a projection"
 search large hunyuanvideo --platform 4xt4 --devices 1
