@@ -1,21 +1,27 @@
-/* DPM-Solver++ (orders 1 and 2, multistep). Source: Lu et al., DPM-Solver++ (arXiv:2211.01095); timestep spacing, sigma
+/* DPM-Solver++ (orders 1 to 3, multistep). Source: Lu et al., DPM-Solver++ (arXiv:2211.01095); timestep spacing, sigma
  * interpolation and order rules of diffusers 0.33.1 DPMSolverMultistepScheduler.
  *
  * With x0 the predicted clean sample, lambda = log(alpha/sigma), h = lambda_t - lambda_s:
  *   first order   x_t = (sigma_t/sigma_s) x - alpha_t (e^-h - 1) x0
  *   second order  midpoint: ... - 1/2 alpha_t (e^-h - 1) D1,  heun: ... + alpha_t ((e^-h - 1)/h + 1) D1,
  *                 D1 = (x0 - x0_prev) / r0, r0 = h_prev / h
+ *   third order   ... + alpha_t ((e^-h - 1)/h + 1) D1 - alpha_t ((e^-h - 1 + h)/h^2 - 1/2) D2, with E = D1 - (x0_prev - x0_prev2) / r1,
+ *                 r1 = h_prev2 / h, D2 = E / (r0 + r1), and D1 + E r0 / (r0 + r1) instead of D1
+ *
+ * Of flow matching (use_flow_sigmas) alpha is 1 - sigma.
  */
 #include "engine/schedulers/betas.h"
 
 #include <math.h>
 #include <string.h>
 
+enum { MAX_ORDER = 3 };
+
 typedef struct {
     int order;
-    bool heun, lower_order_final, euler_at_final, zero_final;
+    bool heun, lower_order_final, euler_at_final, zero_final, flow;
     dit_prediction prediction;
-    float *x0[2]; /* newest at [step & 1] */
+    float *x0[MAX_ORDER]; /* [order], that of a step at [step % order] */
 } dpm_state;
 
 /* Applies lambda_min_clipped, which cuts the noisy end off: training timesteps below *end have a lambda above it. */
@@ -33,13 +39,8 @@ static dit_status usable_timesteps(const dit_scheduler_params *params, const sch
 
 static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
 {
-    static const char *const refused[] = {"use_karras_sigmas",
-                                          "use_exponential_sigmas",
-                                          "use_beta_sigmas",
-                                          "use_lu_lambdas",
-                                          "use_flow_sigmas",
-                                          "thresholding",
-                                          NULL};
+    static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
+                                          "use_lu_lambdas",    "thresholding",           NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
     const char *algorithm = "dpmsolver++", *solver = "midpoint", *variance = "";
@@ -54,10 +55,11 @@ static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
     DIT_TRY(scheduler_read_final_sigma(params, &s->zero_final));
     DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "lower_order_final", &s->lower_order_final));
     DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "euler_at_final", &s->euler_at_final));
+    DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "use_flow_sigmas", &s->flow));
     s->order = (int)order;
     s->heun = strcmp(solver, "heun") == 0;
-    if (order == 3 || strcmp(algorithm, "dpmsolver++") != 0 || (!s->heun && strcmp(solver, "midpoint") != 0) ||
-        s->prediction == DIT_PREDICTION_FLOW)
+    if (strcmp(algorithm, "dpmsolver++") != 0 || (!s->heun && strcmp(solver, "midpoint") != 0) ||
+        (s->prediction == DIT_PREDICTION_FLOW && !s->flow))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "DPM-Solver %s order %lld, solver_type %s is not implemented", algorithm,
                         (long long)order, solver);
     if (*variance) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not implemented", variance);
@@ -69,12 +71,13 @@ static dit_status place_sigmas(const dit_scheduler_params *params, const schedul
 {
     const dpm_state *s = scheduler->state;
     int64_t end;
+    scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : scheduler_sigma_of(betas->product[0]);
+    if (s->flow) return scheduler_place_flow_sigmas(params, betas->count, scheduler);
     DIT_TRY(usable_timesteps(params, betas, &end));
     DIT_TRY(scheduler_place_timesteps(
         params, &(scheduler_spacing){.spacing = "linspace", .train = betas->count, .end = end, .multistep = true},
         scheduler->timesteps));
     for (int i = 0; i < params->steps; i++) scheduler->sigmas[i] = scheduler_sigma_at(betas, scheduler->timesteps[i]);
-    scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : scheduler_sigma_of(betas->product[0]);
     return DIT_OK;
 }
 
@@ -86,50 +89,76 @@ static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(dpm_state)));
     dpm_state *s = scheduler->state;
     DIT_TRY(read_solver(params, s));
-    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_fp32(&params->rt->image, params->elements, &s->x0[i]));
+    for (int i = 0; i < s->order; i++) DIT_TRY(dit_arena_fp32(&params->rt->image, params->elements, &s->x0[i]));
     DIT_TRY(scheduler_betas_read(params, &rules, &betas));
     dit_status st = place_sigmas(params, &betas, scheduler);
     scheduler_betas_release(&betas);
     return st;
 }
 
-/* Splits a noise level into alpha and the variance-preserving sigma. */
-static void split_sigma(float level, double *alpha, double *sigma)
+/* A noise level as alpha, sigma, and the logarithm of their ratio; +inf at 0. */
+typedef struct {
+    double alpha, sigma, lambda;
+} level;
+
+static level level_of(const dit_scheduler *scheduler, int index)
 {
-    *alpha = 1.0 / sqrt((double)level * level + 1.0);
-    *sigma = level * *alpha;
+    const dpm_state *s = scheduler->state;
+    double x = scheduler->sigmas[index];
+    if (s->flow) return (level){1.0 - x, x, log(1.0 - x) - log(x)};
+    double alpha = 1.0 / sqrt(x * x + 1.0);
+    return (level){alpha, x * alpha, -log(x)};
 }
 
-static double lambda_of(float level)
+/* The order of a step: what history there is, and less at the end of a short run. */
+static int order_of(const dit_scheduler *scheduler, int step)
 {
-    return -log((double)level);
-} /* log(alpha/sigma); +inf at 0 */
+    const dpm_state *s = scheduler->state;
+    int left = scheduler->steps - step, order = s->order < step + 1 ? s->order : step + 1;
+    bool is_short = s->lower_order_final && scheduler->steps < 15;
+    if (left == 1 && (s->euler_at_final || is_short || s->zero_final)) return 1;
+    return is_short && order > left ? left : order;
+}
+
+/* Weights of x0 of this step and of those before it. */
+static void weigh(const dit_scheduler *scheduler, int step, double a[MAX_ORDER])
+{
+    const dpm_state *s = scheduler->state;
+    const level to = level_of(scheduler, step + 1), from = level_of(scheduler, step);
+    double h = to.lambda - from.lambda, shrink = exp(-h) - 1.0;
+    int order = order_of(scheduler, step);
+    a[0] = -to.alpha * shrink, a[1] = a[2] = 0;
+    if (order < 2) return;
+    const level before = level_of(scheduler, step - 1);
+    double r0 = (from.lambda - before.lambda) / h, slope = to.alpha * (shrink / h + 1.0);
+    if (order == 2) {
+        double first = (s->heun ? slope : -0.5 * to.alpha * shrink) / r0;
+        a[0] += first, a[1] -= first;
+        return;
+    }
+    double r1 = (before.lambda - level_of(scheduler, step - 2).lambda) / h;
+    double bend = -to.alpha * ((shrink + h) / (h * h) - 0.5), both = (slope * r0 + bend) / (r0 + r1);
+    double newer = (slope + both) / r0, older = -both / r1; /* of the differences x0 - x0_prev, x0_prev - x0_prev2 */
+    a[0] += newer, a[1] += older - newer, a[2] -= older;
+}
 
 static dit_status dpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const dpm_state *s = scheduler->state;
-    const float *sigmas = scheduler->sigmas;
-    bool last = step == scheduler->steps - 1;
-    bool lower = last && (s->euler_at_final || (s->lower_order_final && scheduler->steps < 15) || s->zero_final);
-    float *x0 = s->x0[step & 1];
-    const float *previous = s->x0[(step + 1) & 1];
-    double alpha_t, sigma_t, alpha_s, sigma_s;
-    split_sigma(sigmas[step + 1], &alpha_t, &sigma_t);
-    split_sigma(sigmas[step], &alpha_s, &sigma_s);
-    scheduler_clean_sample(scheduler, s->prediction, alpha_s, sigma_s, model_output, sample, x0);
-    double h = lambda_of(sigmas[step + 1]) - lambda_of(sigmas[step]);
-    double drive = alpha_t * (exp(-h) - 1.0);
+    const level to = level_of(scheduler, step + 1), from = level_of(scheduler, step);
+    float *x0 = s->x0[step % s->order];
+    int order = order_of(scheduler, step);
+    double a[MAX_ORDER];
+    scheduler_clean_sample(scheduler, s->prediction, from.alpha, from.sigma, model_output, sample, x0);
+    weigh(scheduler, step, a);
     dit_combine_args args = {.elements = scheduler->elements,
-                             .count = 2,
-                             .x = {sample, x0, previous},
-                             .a = {(float)(sigma_t / sigma_s), (float)-drive},
+                             .count = 1 + order,
+                             .x = {sample},
+                             .a = {(float)(to.sigma / from.sigma)},
                              .y = sample};
-    if (s->order == 2 && step > 0 && !lower) {
-        double r0 = (lambda_of(sigmas[step]) - lambda_of(sigmas[step - 1])) / h;
-        double slope = (s->heun ? alpha_t * ((exp(-h) - 1.0) / h + 1.0) : -0.5 * drive) / r0;
-        args.count = 3;
-        args.a[1] = (float)(-drive + slope);
-        args.a[2] = (float)-slope;
+    for (int i = 0; i < order; i++) {
+        args.x[1 + i] = s->x0[(step - i) % s->order];
+        args.a[1 + i] = (float)a[i];
     }
     ops_combine(scheduler->rt, &args);
     return DIT_OK;

@@ -13,13 +13,13 @@
 
 typedef struct {
     double train, shift, base_shift, max_shift, base_tokens, max_tokens;
-    bool dynamic;
+    double terminal; /* where the sigmas are stretched to end; 0: nowhere */
+    bool dynamic, karras, exponential;
 } flow_config;
 
 static dit_status read_config(const dit_scheduler_params *params, flow_config *c)
 {
-    static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
-                                          "invert_sigmas",     "stochastic_sampling",    NULL};
+    static const char *const refused[] = {"use_beta_sigmas", "invert_sigmas", "stochastic_sampling", NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
     const char *at = params->pointer, *time_shift = "exponential";
@@ -34,8 +34,9 @@ static dit_status read_config(const dit_scheduler_params *params, flow_config *c
     DIT_TRY(dit_json_optional_number(doc, config, at, "max_image_seq_len", 1, 1e9, &c->max_tokens));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_dynamic_shifting", &c->dynamic));
     DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
-    if (dit_json_member(config, "shift_terminal"))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not implemented");
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "use_karras_sigmas", &c->karras));
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "use_exponential_sigmas", &c->exponential));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "shift_terminal", 0, 0.999, &c->terminal));
     if (c->dynamic && strcmp(time_shift, "exponential") != 0)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not implemented", time_shift);
     return DIT_OK;
@@ -62,14 +63,46 @@ static float given_sigma(const flow_config *c, double mu, int i, int N)
 
 /* Returns a sigma of the library's own linspace over timesteps, in double; a static shift has already moved its ends
  * once. */
-static float default_sigma(const flow_config *c, double mu, int i, int N)
+static double default_sigma(const flow_config *c, double mu, int i, int N)
 {
     float low = 1.0f / (float)c->train, high = 1.0f;
     if (!c->dynamic) low = static_shift_f32(c, low), high = static_shift_f32(c, high);
     double first = (double)high * c->train, last = (double)low * c->train;
     double timestep = i == N - 1 && N > 1 ? last : N > 1 ? first + i * ((last - first) / (N - 1)) : first;
     double sigma = timestep / c->train;
-    return (float)(c->dynamic ? exp(mu) / (exp(mu) + (1.0 / sigma - 1.0)) : static_shift(c, sigma));
+    return c->dynamic ? exp(mu) / (exp(mu) + (1.0 / sigma - 1.0)) : static_shift(c, sigma);
+}
+
+typedef struct {
+    const flow_config *c;
+    double mu;
+    int N;
+    bool given; /* the pipeline gives the sigmas before they are shifted */
+} sigma_table;
+
+static double shifted_sigma(const sigma_table *t, int i)
+{
+    return t->given ? given_sigma(t->c, t->mu, i, t->N) : default_sigma(t->c, t->mu, i, t->N);
+}
+
+/* Stretches 1 - sigma so that the last sigma is shift_terminal. */
+static double stretched_sigma(const sigma_table *t, int i)
+{
+    double sigma = shifted_sigma(t, i);
+    if (!(t->c->terminal > 0)) return sigma;
+    return 1.0 - (1.0 - sigma) * (1.0 - t->c->terminal) / (1.0 - shifted_sigma(t, t->N - 1));
+}
+
+/* Spaces sigmas anew between the first and the last: Karras et al. (arXiv:2206.00364), equation 5, or by equal ratios. */
+static double sigma_of(const sigma_table *t, int i)
+{
+    const double rho = 7.0;
+    if (!t->c->karras && !t->c->exponential) return stretched_sigma(t, i);
+    double first = stretched_sigma(t, 0), last = stretched_sigma(t, t->N - 1),
+           at = t->N > 1 ? (double)i / (t->N - 1) : 0;
+    if (!t->c->karras) return exp(log(first) + at * (log(last) - log(first)));
+    double high = pow(first, 1 / rho), low = pow(last, 1 / rho);
+    return pow(high + at * (low - high), rho);
 }
 
 static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
@@ -80,10 +113,9 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
     double mu =
         params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
+    const sigma_table table = {&c, mu, params->steps, params->linspace_sigmas};
     for (int i = 0; i < scheduler->steps; i++) {
-        int at = params->first_step + i;
-        scheduler->sigmas[i] =
-            params->linspace_sigmas ? given_sigma(&c, mu, at, params->steps) : default_sigma(&c, mu, at, params->steps);
+        scheduler->sigmas[i] = (float)sigma_of(&table, params->first_step + i);
         scheduler->timesteps[i] = scheduler->sigmas[i] * (float)c.train;
     }
     scheduler->sigmas[scheduler->steps] = 0.0f;

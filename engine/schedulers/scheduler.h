@@ -104,6 +104,10 @@ typedef struct {
 dit_status scheduler_place_timesteps(const dit_scheduler_params *params, const scheduler_spacing *where,
                                      float *timesteps);
 
+/* Fills timesteps and sigmas [steps] of flow matching, as multistep solvers place them with use_flow_sigmas: linspace(0, 1 - 1/train,
+ * steps + 1) downwards without its 0, shifted by flow_shift; timesteps are truncated. Errors: DIT_ERR_JSON_*. */
+dit_status scheduler_place_flow_sigmas(const dit_scheduler_params *params, int64_t train, dit_scheduler *scheduler);
+
 /* x0 = the clean sample that a model output implies, where the sample is alpha x0 + sigma noise; all [elements]. For
  * flow_prediction, alpha = 1 - sigma. x0 may be the memory of the others. */
 void scheduler_clean_sample(dit_scheduler *scheduler, dit_prediction prediction, double alpha, double sigma,

@@ -82,3 +82,17 @@ dit_status scheduler_place_timesteps(const dit_scheduler_params *params, const s
     }
     return DIT_OK;
 }
+
+dit_status scheduler_place_flow_sigmas(const dit_scheduler_params *params, int64_t train, dit_scheduler *scheduler)
+{
+    double shift = 1.0, last = 1.0 / (double)train;
+    int N = params->steps;
+    DIT_TRY(dit_json_optional_number(params->doc, params->config, params->pointer, "flow_shift", 1e-3, 1e3, &shift));
+    for (int i = 0; i < N; i++) {
+        double sigma = 1.0 - (i == 0 ? last : 1.0 + (double)(N - i) * ((last - 1.0) / N));
+        sigma = shift * sigma / (1.0 + (shift - 1.0) * sigma);
+        scheduler->timesteps[i] = (float)trunc(sigma * (double)train);
+        scheduler->sigmas[i] = (float)sigma;
+    }
+    return DIT_OK;
+}

@@ -103,29 +103,15 @@ static dit_status check_options(const dit_scheduler_params *params, const unipc_
 
 /* ---- sigmas ------------------------------------------------------------------------------------------------------ */
 
-/* Places sigmas as linspace(0, 1 - 1/train, N + 1) downwards without its 0, shifted; timesteps are truncated to whole
- * numbers. */
-static dit_status place_flow_sigmas(const dit_scheduler_params *params, int64_t train, bool zero,
-                                    dit_scheduler *scheduler)
-{
-    double shift = 1.0, last = 1.0 / (double)train, sigma = 0;
-    int N = params->steps;
-    DIT_TRY(dit_json_optional_number(params->doc, params->config, params->pointer, "flow_shift", 1e-3, 1e3, &shift));
-    for (int i = 0; i < N; i++) {
-        sigma = 1.0 - (i == 0 ? last : 1.0 + (double)(N - i) * ((last - 1.0) / N));
-        sigma = shift * sigma / (1.0 + (shift - 1.0) * sigma);
-        scheduler->timesteps[i] = (float)trunc(sigma * (double)train);
-        scheduler->sigmas[i] = (float)sigma;
-    }
-    scheduler->sigmas[N] = zero ? 0.0f : (float)sigma;
-    return DIT_OK;
-}
-
 static dit_status place_sigmas(const dit_scheduler_params *params, const scheduler_betas *betas,
                                dit_scheduler *scheduler)
 {
     const unipc_state *s = scheduler->state;
-    if (s->flow) return place_flow_sigmas(params, betas->count, s->zero_final, scheduler);
+    if (s->flow) {
+        DIT_TRY(scheduler_place_flow_sigmas(params, betas->count, scheduler));
+        scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : scheduler->sigmas[params->steps - 1];
+        return DIT_OK;
+    }
     DIT_TRY(scheduler_place_timesteps(
         params, &(scheduler_spacing){.spacing = "linspace", .train = betas->count, .multistep = true},
         scheduler->timesteps));

@@ -152,9 +152,12 @@ static void every_config_replays_as_diffusers_ran_it(void **state)
         {.name = "dpmpp_1"},
         {.name = "dpmpp_2m"},
         {.name = "dpmpp_2m_scaled_leading"},
+        {.name = "dpmpp_3m_flow"},
         {.name = "euler_discrete"},
         {.name = "euler_discrete_linspace"},
         {.name = "flow_match_euler_dynamic", .linspace_sigmas = true, .mu = 0.63},
+        {.name = "flow_match_euler_exponential"},
+        {.name = "flow_match_euler_karras"},
         {.name = "flow_match_euler_shift1"},
         {.name = "flow_match_euler_shift3"},
         {.name = "flow_match_euler_sigmas", .linspace_sigmas = true},
@@ -253,7 +256,8 @@ static void options_that_change_the_numbers_are_refused(void **state)
 {
     static const char *const unsupported[] = {
         DPM ",\"use_karras_sigmas\":true}",
-        DPM ",\"solver_order\":3}",
+        DPM ",\"algorithm_type\":\"sde-dpmsolver++\"}",
+        DPM ",\"prediction_type\":\"flow_prediction\"}",
         DPM ",\"beta_schedule\":\"sigmoid\"}",
         DPM ",\"variance_type\":\"learned_range\"}",
         DPM ",\"final_sigmas_type\":\"sigma_max\"}",
@@ -274,7 +278,7 @@ static void options_that_change_the_numbers_are_refused(void **state)
         UNIPC ",\"solver_p\":{\"_class_name\":\"DDIMScheduler\"}}",
         UNIPC ",\"prediction_type\":\"flow_prediction\"}",
         UNIPC ",\"use_exponential_sigmas\":true}",
-        FLOW ",\"shift_terminal\":0.1}",
+        FLOW ",\"use_beta_sigmas\":true}",
         FLOW ",\"invert_sigmas\":true}",
         "{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}",
     };
