@@ -289,6 +289,15 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
+/* True where the pipeline, which counts on 8 pixels a latent, makes a table of one position: it serves all tokens. So it is
+ * with the VAE of one pixel a latent and pictures below 32 pixels. */
+static bool is_one_position(const dit_latent *latent, int64_t patch)
+{
+    enum { CELL_PX = 8 };
+    int64_t pixels = CELL_PX * patch;
+    return latent->height * latent->vae_spatial / pixels == 1 && latent->width * latent->vae_spatial / pixels == 1;
+}
+
 /* Makes the rotation: the first half of a head by column, the second by row, with the run's grid fitted into that of
  * 512 x 512 pixels. */
 static dit_status place_tokens(const dit_model *model, const dit_condition *condition)
@@ -297,7 +306,9 @@ static dit_status place_tokens(const dit_model *model, const dit_condition *cond
     const dit_partition *part = &model->params.partition;
     const dit_latent *latent = &model->params.latent;
     const float *cosines = condition->at[DIT_CONDITION_ROPE_COS], *sines = condition->at[DIT_CONDITION_ROPE_SIN];
-    const int64_t grid[2] = {latent->height / m->c.patch, latent->width / m->c.patch};
+    const bool one = is_one_position(latent, m->c.patch);
+    const int64_t own[2] = {latent->height / m->c.patch, latent->width / m->c.patch}, single[2] = {1, 1};
+    const int64_t *grid = one ? single : own;
     const int64_t base[2] = {BASE_CELLS / m->c.patch, BASE_CELLS / m->c.patch}, dims[AXES] = {m->c.D / 2, m->c.D / 2};
     if (cosines && sines) {
         dit_partition_take(part, cosines, m->c.D, m->cosines);
@@ -305,7 +316,7 @@ static dit_status place_tokens(const dit_model *model, const dit_condition *cond
     }
     const int64_t rows = cosines && sines ? 0 : dit_runtime_values(model->params.rt, m->n);
     for (int64_t row = 0; row < rows; row++) {
-        int64_t token = dit_partition_token(part, row);
+        int64_t token = one ? 0 : dit_partition_token(part, row);
         float position[2];
         embed_fitted_position(grid, base, token / grid[1], token % grid[1], position);
         const float ids[AXES] = {position[1], position[0]};

@@ -19,17 +19,18 @@ enum { PATH_BYTES = 4096, MOST_TENSORS = 16, MOST_ENCODERS = 3, NAME_BYTES = 48 
 
 /* ---- what pipelines take of their encoders ----------------------------------------------------------------------- */
 
+/* TAKE_AFTER, of SD3's T5: channels of the encoder before are filled up with zeros, or cut, to as many as T5 has; where the
+ * pipeline has no T5, there are zeros instead.
+ * TAKE_CYCLED: of several prompts with several pictures each, pooled texts and masks are in the order 0, 1, 0, 1 beside embeddings in
+ * the order 0, 0, 1, 1; diffusers mixes them up so. */
 typedef enum {
     TAKE_HIDDEN = 1,    /* prompt_embeds, and prompt_attention_mask where the transformer sees it */
     TAKE_POOLED = 2,    /* pooled_prompt_embeds                                          */
     TAKE_AS_SECOND = 4, /* the names end in _2                                           */
     TAKE_BESIDE = 8,    /* channels beside those of the encoder before (SD3's CLIPs)     */
-    TAKE_AFTER = 16, /* tokens after those of the encoder before, whose channels are filled up with zeros; zeros where
-                        the pipeline has no such encoder (SD3's T5) */
-    TAKE_FIXED = 32, /* max_sequence_length is not its */
-    TAKE_CYCLED =
-        64, /* of several prompts with several pictures each, pooled texts and masks are in the order 0, 1, 0, 1
-                         beside embeddings in the order 0, 0, 1, 1; diffusers mixes them up so */
+    TAKE_AFTER = 16,    /* tokens after those of the encoder before: above               */
+    TAKE_FIXED = 32,    /* max_sequence_length is not its                                */
+    TAKE_CYCLED = 64,   /* an order of rows: above                                       */
 } take_flags;
 
 /* One encoder of a pipeline. */
@@ -97,22 +98,24 @@ static kept_tensor *find_kept(prompt_run *run, const char *name)
     return NULL;
 }
 
-/* Lays `from` [rows, tokens, width] over a tensor [rows, all_tokens, all_width], at a token and a channel. */
+/* Lays `from` [rows, tokens, width] over a tensor [rows, all_tokens, all_width], at a token and a channel; channels for which
+ * there is no room are cut. */
 static void lay(const float *from, int64_t all_rows, int64_t tokens, int64_t width, float *to, int64_t all_tokens,
                 int64_t all_width, int64_t token, int64_t channel)
 {
+    int64_t taken = width < all_width - channel ? width : all_width - channel;
     for (int64_t row = 0; row < all_rows; row++)
         for (int64_t t = 0; t < tokens; t++)
             memcpy(to + (row * all_tokens + token + t) * all_width + channel, from + (row * tokens + t) * width,
-                   (size_t)width * sizeof *to);
+                   (size_t)taken * sizeof *to);
 }
 
-/* Replaces a tensor by a larger one of zeros that holds it, and lays another beside or after it. */
+/* Replaces a tensor by another of zeros that holds it, and lays `data` beside or after it. What comes after says the channels. */
 static dit_status extend(prompt_run *run, kept_tensor *kept, bool after, int64_t tokens, int64_t width,
                          const float *data)
 {
     int64_t all_tokens = after ? kept->tokens + tokens : kept->tokens;
-    int64_t all_width = after ? (width > kept->width ? width : kept->width) : kept->width + width;
+    int64_t all_width = after ? width : kept->width + width;
     if (!after && tokens != kept->tokens)
         return DIT_FAIL(DIT_ERR_SHAPE, "two text encoders give %lld and %lld tokens", (long long)kept->tokens,
                         (long long)tokens);
@@ -292,9 +295,7 @@ static dit_status keep_nothing(prompt_run *run, const take_row *take)
 {
     const kept_tensor *before = find_kept(run, "prompt_embeds");
     int64_t tokens = before ? before->tokens : 0, width = run->p->joint_width;
-    if (!tokens || before->width > width)
-        return DIT_FAIL(DIT_ERR_SHAPE, "text of %lld channels does not fit the %lld of joint_attention_dim",
-                        before ? (long long)before->width : 0LL, (long long)width);
+    if (!tokens) return DIT_FAIL(DIT_ERR_INTERNAL, "no text encoder stands before one that is left out");
     float *zeros = calloc((size_t)(run->rows * tokens * width), sizeof *zeros);
     if (!zeros) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for embeddings");
     dit_status st = keep(run, "prompt_embeds", take, tokens, width, zeros, false);

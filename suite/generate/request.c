@@ -39,6 +39,7 @@ typedef struct {
     suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
     bool from_catalogue;         /* the source itself */
     bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
+    bool checkpoint;             /* the source is a diffusers checkpoint */
     dit_buffer notes;
 } request_builder;
 
@@ -108,6 +109,7 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     char path[SUITE_PATH];
     const suite_request *r = b->r;
     bool decodes = !r->vae && !r->latents_only, prompts = r->prompt_count > 0 && !has_file(folder, "vocabulary.json");
+    b->checkpoint = true;
     name_after(b, folder);
     DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
     DIT_TRY(suite_path(path, "%s/transformer", folder));
@@ -499,11 +501,28 @@ static dit_status add_frames(request_builder *b, cJSON *run)
     return w.status;
 }
 
-/* What was asked for; else captions of shapes are of pictures as large as the renders that models of them learn from. */
-static int64_t size_of(const request_builder *b, int64_t asked)
+/* Pixels of a side where a checkpoint's pipeline is not told: its sample_size in latents, which FLUX has 128 of. 0: the
+ * configs do not say. */
+static int64_t usual_side(const request_builder *b)
+{
+    enum { FLUX_CELLS = 128 };
+    bool flux = strcmp(dit_json_text_or(b->config, "_class_name", ""), "FluxTransformer2DModel") == 0;
+    int64_t cells = dit_json_int_or(b->config, "sample_size", flux ? FLUX_CELLS : 0);
+    int stages = cJSON_GetArraySize(dit_json_member(b->vae, "block_out_channels"));
+    bool usable = b->checkpoint && cells >= 1 && cells <= 4096 && stages >= 1 && stages <= 8;
+    return usable ? cells << (stages - 1) : 0;
+}
+
+/* What was asked for; else captions of shapes are of pictures as large as the renders that models of them learn from, and a
+ * checkpoint's pictures as large as its pipeline makes them. */
+static int64_t size_of(request_builder *b, int64_t asked, const char *option)
 {
     enum { RENDERED = 32 };
-    return !asked && b->text_table[0] && !b->call.root ? RENDERED : asked;
+    if (asked || b->call.root) return asked;
+    if (b->text_table[0]) return RENDERED;
+    int64_t side = usual_side(b);
+    if (side) dit_buffer_printf(&b->notes, "--%s %lld: sample_size of the checkpoint\n", option, (long long)side);
+    return side;
 }
 
 /* The scale of guidance by a second forward: the option, the recorded call, the catalogue; 1 for none. */
@@ -544,8 +563,8 @@ static dit_status add_run(request_builder *b, cJSON *document)
     double height, width, steps, scale = b->r->guidance_scale;
     int64_t images;
     cJSON *run = dit_json_put_object(&w, document, "run");
-    DIT_TRY(settle(b, size_of(b, b->r->height), "height", "height_px", "height", &height));
-    DIT_TRY(settle(b, size_of(b, b->r->width), "width", "width_px", "width", &width));
+    DIT_TRY(settle(b, size_of(b, b->r->height, "height"), "height", "height_px", "height", &height));
+    DIT_TRY(settle(b, size_of(b, b->r->width, "width"), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
     if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));

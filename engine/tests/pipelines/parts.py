@@ -73,9 +73,9 @@ def clip_tokenizer(folder, **more):
 
 
 # ---- models ------------------------------------------------------------------------------------------------------------
-def t5(tokenizer, width=WIDTH, config=T5Config):
-    return T5EncoderModel(config(vocab_size=len(tokenizer) + 8, d_model=width, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
-                                 feed_forward_proj="gated-gelu")).eval()
+def t5(tokenizer, width=WIDTH, config=T5Config, **more):
+    sizes = {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "feed_forward_proj": "gated-gelu"}
+    return T5EncoderModel(config(vocab_size=len(tokenizer) + 8, d_model=width, **{**sizes, **more})).eval()
 
 
 def mt5(tokenizer, width=WIDTH):
@@ -84,12 +84,12 @@ def mt5(tokenizer, width=WIDTH):
 
 def clip(tokenizer, model=CLIPTextModel, width=WIDTH, **more):
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    return model(CLIPTextConfig(vocab_size=len(tokenizer), hidden_size=width, intermediate_size=48, num_hidden_layers=2,
-                                num_attention_heads=4, **{**ends, **more})).eval()
+    sizes = {"intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    return model(CLIPTextConfig(vocab_size=len(tokenizer), hidden_size=width, **{**ends, **sizes, **more})).eval()
 
 
 def projected_clip(tokenizer, width, **more):
-    return clip(tokenizer, CLIPTextModelWithProjection, width, projection_dim=width, **more)
+    return clip(tokenizer, CLIPTextModelWithProjection, width, **{"projection_dim": width, **more})
 
 
 def bert(tokenizer, width=WIDTH):
@@ -100,7 +100,7 @@ def bert(tokenizer, width=WIDTH):
 def vae(levels=2, **more):
     config = {"latent_channels": 4, "sample_size": 32, "norm_num_groups": 4, **more}
     return AutoencoderKL(down_block_types=["DownEncoderBlock2D"] * levels, up_block_types=["UpDecoderBlock2D"] * levels,
-                         block_out_channels=[8, 16] if levels == 2 else [8] * levels, **config).eval()
+                         **{"block_out_channels": [8, 16] if levels == 2 else [8] * levels, **config}).eval()
 
 
 def shake(model, seed):

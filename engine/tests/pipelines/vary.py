@@ -54,6 +54,10 @@ def betas(r):
 
 def picture_vae(r, channels=4, **more):
     quant = r.random() < 0.5
+    if "levels" not in more:
+        more["levels"] = r.choice([1, 2, 2, 3])
+    if r.random() < 0.3:
+        more.update(block_out_channels=[4] * more["levels"], norm_num_groups=r.choice([1, 2]))
     return shake(vae(use_quant_conv=quant, use_post_quant_conv=quant, scaling_factor=r.choice([0.18215, 0.3611, 1.5305]), latent_channels=channels,
                      layers_per_block=r.choice([1, 2]), **more), r.randrange(1000))
 
@@ -64,6 +68,10 @@ def either_t5(r, folder):
     if r.random() < 0.6:
         return fast
     return transformers.T5Tokenizer(os.path.join(folder, "spiece.model"), extra_ids=8, legacy=r.random() < 0.5)
+
+
+def feed_forward(r):
+    return {"feed_forward_proj": r.choice(["gated-gelu", "gated-gelu", "relu"]), "d_ff": r.choice([37, 48])}
 
 
 def either_clip(r, folder, **more):
@@ -81,21 +89,21 @@ def sd3(r, folder):
     first, second = either_clip(r, folder), either_clip(r, folder, **({"pad_token": "!"} if r.random() < 0.5 else {}))
     if r.random() < 0.2:
         first.model_max_length = second.model_max_length = 40
-    small, middle, heads = text_width(r), text_width(r), r.choice([2, 4])
-    large = small + middle + r.choice([0, 16])
-    act = {"hidden_act": r.choice(["gelu", "quick_gelu"])}
+    small, middle, heads, pooled = text_width(r), text_width(r), r.choice([2, 4]), [text_width(r), text_width(r)]
+    large = r.choice([32, small + middle, small + middle + 16])  # narrower than both is cut
+    act = {"hidden_act": r.choice(["gelu", "quick_gelu"]), "intermediate_size": r.choice([37, 48]), "num_hidden_layers": r.choice([2, 5])}
     if r.random() < 0.3:
         act["eos_token_id"] = 2
     transformer = diffusers.SD3Transformer2DModel(
-        sample_size=r.choice([8, 16, 32]), patch_size=2, in_channels=4, out_channels=4, num_layers=r.choice([1, 2, 3]), attention_head_dim=16,
-        num_attention_heads=heads, joint_attention_dim=large, caption_projection_dim=16 * heads, pooled_projection_dim=small + middle,
-        pos_embed_max_size=r.choice([32, 48]), qk_norm=r.choice([None, "rms_norm"]), dual_attention_layers=r.choice([(), (0,)])).eval()
+        sample_size=r.choice([8, 16, 32]), patch_size=r.choice([1, 2]), in_channels=4, out_channels=4, num_layers=r.choice([1, 2, 3]),
+        attention_head_dim=16, num_attention_heads=heads, joint_attention_dim=large, caption_projection_dim=16 * heads,
+        pooled_projection_dim=sum(pooled), pos_embed_max_size=r.choice([64, 96]), qk_norm=r.choice([None, "rms_norm"]), dual_attention_layers=r.choice([(), (0,)])).eval()
     tokens = either_t5(r, folder) if r.random() < 0.75 else None
     return diffusers.StableDiffusion3Pipeline(
         transformer=shake(transformer, 8), scheduler=flow(r), vae=picture_vae(r, shift_factor=r.choice([0.0609, 0.0])),
-        text_encoder=shake(projected_clip(first, small, **act), 10), tokenizer=first,
-        text_encoder_2=shake(projected_clip(second, middle, **act), 11), tokenizer_2=second,
-        text_encoder_3=tokens and shake(t5(tokens, large), 12), tokenizer_3=tokens)
+        text_encoder=shake(projected_clip(first, small, projection_dim=pooled[0], **act), 10), tokenizer=first,
+        text_encoder_2=shake(projected_clip(second, middle, projection_dim=pooled[1], **act), 11), tokenizer_2=second,
+        text_encoder_3=tokens and shake(t5(tokens, large, **feed_forward(r)), 12), tokenizer_3=tokens)
 
 
 def flux(r, folder):
@@ -106,7 +114,7 @@ def flux(r, folder):
         num_attention_heads=r.choice([2, 4]), joint_attention_dim=width, pooled_projection_dim=pooled, guidance_embeds=r.random() < 0.5,
         axes_dims_rope=[4, 6, 6]).eval()
     return diffusers.FluxPipeline(scheduler=flow(r), vae=picture_vae(r, channels, shift_factor=0.1159), text_encoder=shake(clip(first, width=pooled), 2),
-                                  tokenizer=first, text_encoder_2=shake(t5(second, width), 3), tokenizer_2=second, transformer=shake(transformer, 4))
+                                  tokenizer=first, text_encoder_2=shake(t5(second, width, **feed_forward(r)), 3), tokenizer_2=second, transformer=shake(transformer, 4))
 
 
 def pixart(r, folder):
@@ -120,7 +128,7 @@ def pixart(r, folder):
         use_additional_conditions=sized).eval()
     with torch.no_grad():
         transformer.proj_out.weight.mul_(0.3)
-    return cls(tokens, shake(t5(tokens, width), 5), picture_vae(r), shake(transformer, 7), betas(r))
+    return cls(tokens, shake(t5(tokens, width, **feed_forward(r)), 5), picture_vae(r), shake(transformer, 7), betas(r))
 
 
 def hunyuandit(r, folder):
@@ -132,30 +140,34 @@ def hunyuandit(r, folder):
         cross_attention_dim=width, cross_attention_dim_t5=second_width, pooled_projection_dim=16, learn_sigma=True,
         use_style_cond_and_image_meta_size=r.random() < 0.5).eval()
     encoder = clip(first, width=width) if by_clip else bert(first, width)
+    levels = 4 if r.random() < 0.8 else 1  # with one, all tokens of 16 x 16 pixels get one position
     return diffusers.HunyuanDiTPipeline(
-        vae=picture_vae(r, levels=4), text_encoder=shake(encoder, 14), tokenizer=first, transformer=shake(transformer, 15), scheduler=betas(r),
+        vae=picture_vae(r, levels=levels), text_encoder=shake(encoder, 14), tokenizer=first, transformer=shake(transformer, 15), scheduler=betas(r),
         safety_checker=None, feature_extractor=None, requires_safety_checker=False, text_encoder_2=shake(mt5(second, second_width), 16),
         tokenizer_2=second)
 
 
-EMBEDS = {  # kind: how it is built, the names of what encode_prompt gives, pixels a side is a multiple of, where a picture can start it
-    "sd3": (sd3, [["prompt_embeds", "negative_prompt_embeds", "pooled_prompt_embeds", "negative_pooled_prompt_embeds"]], 4,
+EMBEDS = {  # kind: how it is built, the names of what encode_prompt gives, and where a picture can start it, by which pipeline
+    "sd3": (sd3, [["prompt_embeds", "negative_prompt_embeds", "pooled_prompt_embeds", "negative_pooled_prompt_embeds"]],
             diffusers.StableDiffusion3Img2ImgPipeline),
-    "flux": (flux, [["prompt_embeds", "pooled_prompt_embeds"], ["negative_prompt_embeds", "negative_pooled_prompt_embeds"]], 4,
+    "flux": (flux, [["prompt_embeds", "pooled_prompt_embeds"], ["negative_prompt_embeds", "negative_pooled_prompt_embeds"]],
              diffusers.FluxImg2ImgPipeline),
-    "pixart": (pixart, [["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]], 8, None),
+    "pixart": (pixart, [["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]], None),
     "hunyuandit": (hunyuandit, [["prompt_embeds", "negative_prompt_embeds", "prompt_attention_mask", "negative_prompt_attention_mask"],
-                                ["prompt_embeds_2", "negative_prompt_embeds_2", "prompt_attention_mask_2", "negative_prompt_attention_mask_2"]], 16, None),
+                                ["prompt_embeds_2", "negative_prompt_embeds_2", "prompt_attention_mask_2", "negative_prompt_attention_mask_2"]], None),
 }
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------------
 def draw_call(r, kind, pipe):
     """Arguments by the names of `ditbench generate`."""
-    step = EMBEDS[kind][2]
-    first = 64 if kind == "hunyuandit" else 32
+    scale = 2 ** (len(pipe.vae.config.block_out_channels) - 1)
+    first = 64 if kind == "hunyuandit" else 8 * scale
+    step = 16 if kind == "hunyuandit" else 8 if kind == "pixart" else 2 * scale
+    if kind == "hunyuandit" and scale == 1:
+        first, step = 16, 0
     call = {"prompt": [r.choice(PROMPTS) for _ in range(r.choice([1, 1, 1, 2, 3]))], "height": first + step * r.randrange(8),
-            "width": first + step * r.randrange(8), "num_inference_steps": r.randint(1, 6), "seed": r.choice([0, r.randrange(1 << 31), r.randrange(1 << 50)]),
+            "width": first + step * r.randrange(8), "num_inference_steps": r.randint(1 + (kind == "pixart"), 6), "seed": r.choice([0, r.randrange(1 << 31), r.randrange(1 << 50)]),
             "num_images_per_prompt": r.choice([1, 1, 2])}
     if kind == "flux":
         call["guidance_scale"] = r.choice([0.0, 3.5])
@@ -166,9 +178,9 @@ def draw_call(r, kind, pipe):
         call["guidance_scale"] = r.choice([0.5, 1.0, 1.5, 5.5])
         if r.random() < 0.6:
             call["negative_prompt"] = r.choice(["", "rain", PROMPTS[5]])
-    if kind != "hunyuandit":
+    if kind != "hunyuandit" and r.random() < 0.8:
         call["max_sequence_length"] = r.choice([2, 16, 24, 77, 130])
-    if EMBEDS[kind][3] and r.random() < 0.3:
+    if EMBEDS[kind][2] and r.random() < 0.3:
         call["strength"] = r.choice([0.3, 0.6, 0.95, 1.0])
     return call
 
@@ -193,7 +205,7 @@ def of_diffusers(kind, pipe, call, start):
     """Embeddings by name, latents as planes, pictures."""
     made, names = {}, EMBEDS[kind][1]
     if start is not None:
-        pipe = EMBEDS[kind][3](**{k: v for k, v in pipe.components.items() if v is not None or k == "text_encoder_3" or k == "tokenizer_3"})
+        pipe = EMBEDS[kind][2](**{k: v for k, v in pipe.components.items() if v is not None or k == "text_encoder_3" or k == "tokenizer_3"})
     pipe.set_progress_bar_config(disable=True)
     more = dict(call)
     seed, one = more.pop("seed"), len(call["prompt"]) == 1
