@@ -81,11 +81,11 @@ void dit_text_volume_predict(dit_text_parallel way, int ranks, int rank, const d
     memset(out, 0, sizeof *out);
     if (ranks == 1) return;
     if (way == DIT_TEXT_BROADCAST && rank == 0)
-        out->at[DIT_AXIS_WORLD][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP] = (dit_volume){others * embeddings, others};
+        out->at[DIT_AXIS_WORLD][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_TEXT] = (dit_volume){others * embeddings, others};
     if (way == DIT_TEXT_CFG)
-        out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP] = (dit_volume){embeddings / 2, 1};
+        out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_TEXT] = (dit_volume){embeddings / 2, 1};
     if (way != DIT_TEXT_TENSOR) return;
     int64_t messages = 2 * SUMS_PER_BLOCK * f->blocks * others;
     int64_t part = f->prompts * f->tokens * f->width / ranks * f->element_bytes;
-    out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP] = (dit_volume){messages * part, messages};
+    out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_TEXT] = (dit_volume){messages * part, messages};
 }

@@ -68,7 +68,7 @@
 
 static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all", "all_gather", "send_recv",
                                                                    "all_reduce"};
-static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather", "decode"};
+static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather", "decode", "text"};
 enum { LATENT_BYTES = 4 };
 
 const char *dit_collective_name(dit_collective collective)

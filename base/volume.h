@@ -23,8 +23,9 @@ typedef enum {
     DIT_PHASE_STEP,
     DIT_PHASE_GATHER,
     DIT_PHASE_DECODE,
+    DIT_PHASE_TEXT,
     DIT_PHASE_COUNT
-} dit_phase; /* the sampling loop; collecting latents; latents to images */
+} dit_phase; /* the sampling loop; collecting latents; latents to images; prompts to embeddings */
 const char *dit_collective_name(dit_collective collective);
 const char *dit_phase_name(dit_phase phase);
 

@@ -222,9 +222,23 @@ static dit_status read_text_encoders(const dit_json *doc, const cJSON *condition
                               dit_text_parallel_names());
 }
 
+/* Reads "weights" of the text encoders: {"kind": "seeded", "seed": 7}; without it they are the folder's. */
+static dit_status read_encoder_weights(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    const cJSON *weights = NULL;
+    const char *path;
+    DIT_TRY(dit_json_optional_object(doc, conditions, "/conditions", "weights", &weights));
+    if (!weights) return DIT_OK;
+    DIT_TRY(dit_case_read_weights(doc, weights, "/conditions/weights", &path, &out->encoders_seed));
+    out->seeded_text_encoders = !path;
+    if (!path) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/conditions/weights", DIT_ERR_JSON_VALUE,
+                                        "text encoders have seeded weights or those of their folder"),
+                          "leave weights out for the folder's");
+}
+
 /* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256,
- * "clean_caption": false}, and
- * what read_text_encoders reads. */
+ * "clean_caption": false}, and what read_text_encoders and read_encoder_weights read. */
 static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
     const cJSON *item;
@@ -238,6 +252,7 @@ static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit
                                   &out->max_sequence_length));
     DIT_TRY(dit_json_optional_bool(doc, conditions, "/conditions", "clean_caption", &out->clean_caption));
     DIT_TRY(read_text_encoders(doc, conditions, out));
+    DIT_TRY(read_encoder_weights(doc, conditions, out));
     cJSON_ArrayForEach(item, out->prompts)
     {
         snprintf(at, sizeof at, "/conditions/prompts/%d", count++);
@@ -265,6 +280,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
                                        "clean_caption",
                                        "text_encoder_parallel",
                                        "stream_text_encoders",
+                                       "weights",
                                        NULL};
     const cJSON *conditions = NULL;
     const char *kind;
@@ -287,6 +303,7 @@ dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
                                        "probe",       "scope",       "prompts_differ", NULL};
     const cJSON *measure = NULL;
     int64_t warmup_runs = 1, warmup_most = 0, iterations = 1;
+    const char *scope = dit_request_scopes()[DIT_SCOPE_DENOISE];
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
     if (measure) {
         DIT_TRY(dit_json_only_keys(doc, measure, "/measure", keys));
@@ -297,7 +314,11 @@ dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
         DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, DIT_CASE_MAX_ITERATIONS, &iterations));
         DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &out->trace));
         DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &out->probe));
+        DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &scope));
     }
+    int covers = dit_words_find(dit_request_scopes(), scope);
+    if (covers < 0) return dit_json_fail_word(doc, "/measure/scope", "scope", scope, dit_request_scopes());
+    out->scope = (dit_request_scope)covers;
     out->warmup_runs = (int)warmup_runs;
     out->warmup_most = (int)warmup_most;
     out->iterations = (int)iterations;

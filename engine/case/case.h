@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/facts.h"
 #include "base/parallel.h"
-#include "base/text_parallel.h"
+#include "base/request.h"
 #include "engine/runtime/condition.h"
 #include "engine/shapes/split.h"
 
@@ -37,10 +37,12 @@ typedef struct {
     bool clean_caption;                     /* of PixArt and Latte                                         */
     dit_text_parallel text_encoder_parallel;
     bool stream_text_encoders; /* block by block */
-    const char *text_table;    /* folder that captions are looked up in, instead of the file; or NULL      */
-    const char *text_shipped;  /* name of shipped weights that have the table, instead of the folder; or NULL */
-    const cJSON *captions;     /* list of texts, each of which is a caption of the grammar; or NULL         */
-    dit_split split;           /* without a list: the captions are the first ones of this split            */
+    bool seeded_text_encoders; /* by encoders_seed, not from the folder */
+    uint64_t encoders_seed;
+    const char *text_table;   /* folder that captions are looked up in, instead of the file; or NULL      */
+    const char *text_shipped; /* name of shipped weights that have the table, instead of the folder; or NULL */
+    const cJSON *captions;    /* list of texts, each of which is a caption of the grammar; or NULL         */
+    dit_split split;          /* without a list: the captions are the first ones of this split            */
     int split_count;
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
@@ -67,10 +69,11 @@ typedef struct {
     uint64_t seed;
     dit_noise noise; /* where the noise of the seed comes from */
     int warmup_runs, iterations;
-    int warmup_most; /* above warmup_runs: warming up goes on until times are steady; 0: it does not */
-    bool for_guest;  /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
-    bool trace;      /* one more run, recorded as a timeline */
-    bool probe;      /* one more run, in which every layer is compared from step to step */
+    int warmup_most;         /* above warmup_runs: warming up goes on until times are steady; 0: it does not */
+    bool for_guest;          /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
+    dit_request_scope scope; /* what a time covers */
+    bool trace;              /* one more run, recorded as a timeline */
+    bool probe;              /* one more run, in which every layer is compared from step to step */
 } dit_case;
 
 /* Reads a case. Pointers in *out lead into `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */

@@ -40,8 +40,10 @@ static dit_status open_conditions(dit_pipeline *p)
         DIT_TRY(dit_shipped_folder(p->kase.text_shipped, folder));
         return dit_text_table_open(folder, &p->text_table);
     }
-    if (p->kase.prompts && !p->embeddings)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "only generate reads prompts"),
+    if (p->kase.prompts && !p->embeddings && !p->counting)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "prompts are read by generate, and by denoise where the scope is pipeline or "
+                                       "latents"),
                               "give a file of embeddings: conditions of kind safetensors");
     const char *path = p->kase.prompts ? p->embeddings : p->kase.conditions_path;
     if (!path) return DIT_OK;
@@ -112,7 +114,10 @@ static dit_status create_model(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     int64_t began = dit_clock_ns();
-    if (kase->weights_path) DIT_TRY(dit_safetensors_open(kase->weights_path, &p->weights_file));
+    char expanded[DIT_SHIPPED_PATH];
+    const char *path = NULL;
+    if (kase->weights_path) DIT_TRY(dit_shipped_expand(kase->weights_path, expanded, &path));
+    if (path) DIT_TRY(dit_safetensors_open(path, &p->weights_file));
     if (kase->shipped) DIT_TRY(open_shipped(p));
     p->weights = (dit_weights){.file = p->weights_file, .seed = kase->weights_seed};
     DIT_TRY(dit_model_create(&(dit_model_params){.rt = &p->rt,

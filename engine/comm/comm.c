@@ -595,3 +595,14 @@ int64_t dit_comm_exposed_ns(const dit_comm_counters *counters)
     }
     return total;
 }
+
+void dit_comm_counters_add(dit_comm_counters *counters, const dit_comm_counters *more)
+{
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        dit_comm_counter *sum = DIT_VOLUME_AT(counters, at);
+        const dit_comm_counter *part = DIT_VOLUME_AT(more, at);
+        sum->bytes += part->bytes, sum->messages += part->messages;
+        sum->time_ns += part->time_ns, sum->span_ns += part->span_ns;
+    }
+}

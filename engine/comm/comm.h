@@ -131,6 +131,8 @@ dit_status dit_comm_barrier(dit_comm *comm);
 /* Gathers every rank's `bytes` bytes (may differ) to all: *out is malloc'ed, offsets[size+1] delimits the pieces. */
 dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets);
 
+/* Adds the second counters to the first. */
+void dit_comm_counters_add(dit_comm_counters *counters, const dit_comm_counters *more);
 /* Returns the sum of time_ns over everything counted. */
 int64_t dit_comm_exposed_ns(const dit_comm_counters *counters);
 

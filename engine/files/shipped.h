@@ -10,4 +10,8 @@ enum { DIT_SHIPPED_PATH = 4096 };
  * DIT_ERR_ENVIRONMENT where the variable is not set, which the harness does; DIT_ERR_NOT_FOUND. */
 dit_status dit_shipped_folder(const char *name, char out[DIT_SHIPPED_PATH]);
 
+/* Returns `path`; one that begins with "$DITBENCH_WORKLOADS/" with the variable's value, in `out`. Cases name so what lies in
+ * or beside the project's workloads, whatever the machine. Errors: DIT_ERR_ENVIRONMENT, as above. */
+dit_status dit_shipped_expand(const char *path, char out[DIT_SHIPPED_PATH], const char **expanded);
+
 #endif

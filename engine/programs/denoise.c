@@ -1,12 +1,16 @@
-/* denoise: the main program; measures text-to-image sampling with seeded text.
+/* denoise: the main program; measures sampling, with seeded text or with that of prompts.
  *
  * An iteration is one whole batch of images: prepare the text, run all diffusion steps, collect the latents. Its clock
  * starts after a barrier; its value is the maximum over ranks. Inputs depend on the seed, so every mesh makes one and
  * the same image, and the record has the distance to the one-rank reference.
+ *
+ * Of scope "latents" an iteration begins with the prompts (tokenizers and text encoders); of scope "pipeline" it ends with
+ * pictures, too (engine/results/parts.h).
  */
 #include "engine/programs/program.h"
 #include "engine/results/cache_record.h"
 #include "engine/results/measure.h"
+#include "engine/results/parts.h"
 #include "engine/results/pictures.h"
 #include "engine/results/reference.h"
 #include "engine/redundancy/probe.h"
@@ -15,10 +19,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
+    dit_parts parts;       /* of a request; zero where only denoising is timed */
     dit_pictures pictures; /* of the case's captions; none without                        */
     cJSON *more;           /* members for the record: "trace", "quality" and "probe", if the case asks for them */
 } denoise;
@@ -135,13 +141,55 @@ static dit_status trace(denoise *d, const dit_program_args *args)
                              d->more);
 }
 
+/* What the case times, and how often a part of a request is run. */
+static dit_status read_scope(const dit_json *doc, dit_request_scope *scope, int *runs)
+{
+    dit_case measure = {0};
+    DIT_TRY(dit_case_read_measure(doc, &measure));
+    *scope = measure.scope;
+    *runs = measure.warmup_runs + measure.iterations;
+    const char *kind = dit_json_text_or(dit_json_member(doc->root, "conditions"), "kind", "");
+    if (*scope == DIT_SCOPE_DENOISE || strcmp(kind, "prompts") == 0) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/measure/scope", DIT_ERR_UNSUPPORTED,
+                                        "scope %s begins with prompts, and the conditions are others",
+                                        dit_request_scopes()[*scope]),
+                          "conditions of kind prompts name a folder with tokenizers and text encoders");
+}
+
+/* Checks that what the encoders had to send is what the case's document tells of them: the harness plans by that. */
+static dit_status check_told(const denoise *d)
+{
+    const dit_pipeline *p = &d->pipeline;
+    int ranks = dit_comm_size(dit_comm_world()), rank = dit_comm_rank(dit_comm_world());
+    dit_request told;
+    dit_volume_table expected = {0};
+    DIT_TRY(dit_request_read(p->kase.doc, &told));
+    if (!told.encoder_count) return DIT_OK;
+    told.decode_ranks = 1;
+    dit_request_predict(&told, ranks, rank, dit_dtype_bytes(p->kase.dtype), &expected);
+    if (memcmp(&expected, &d->parts.prompts.predicted, sizeof expected) == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                   "the case's text_encoders would send %lld bytes from rank %d, the folder's %lld",
+                                   (long long)dit_volume_total_bytes(&expected), rank,
+                                   (long long)dit_volume_total_bytes(&d->parts.prompts.predicted)),
+                          "tokens, widths, heads, skip, crop and pooled of text_encoders must be those of the folder");
+}
+
 static dit_status denoise_all(denoise *d, const dit_program_args *args)
 {
     dit_validation validation;
-    DIT_TRY(dit_pipeline_create(args->doc, &d->pipeline));
-    if (d->pipeline.rt.parallel.rows_degree > 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: denoise decodes nothing",
-                        d->pipeline.rt.parallel.rows_degree);
+    dit_request_scope scope;
+    int runs;
+    DIT_TRY(read_scope(args->doc, &scope, &runs));
+    if (scope != DIT_SCOPE_DENOISE) DIT_TRY(dit_parts_encode(args->doc, args->out_folder, runs, &d->parts));
+    if (d->parts.first_frame.image_encode_ns)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "scope %s: clips that begin with a picture are not timed as requests",
+                        dit_request_scopes()[scope]);
+    DIT_TRY(dit_pipeline_create_told(args->doc, d->parts.embeddings[0] ? d->parts.embeddings : NULL, &d->pipeline));
+    if (scope != DIT_SCOPE_PIPELINE && d->pipeline.rt.parallel.rows_degree > 1)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: nothing is decoded in scope %s",
+                        d->pipeline.rt.parallel.rows_degree, dit_request_scopes()[scope]);
+    if (scope != DIT_SCOPE_DENOISE) DIT_TRY(check_told(d));
     DIT_TRY(dit_probe_check(&d->pipeline));
     d->more = cJSON_CreateObject();
     if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
@@ -150,6 +198,8 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));
     DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));
+    if (scope == DIT_SCOPE_PIPELINE) DIT_TRY(dit_parts_decode(&d->pipeline, args->out_folder, &d->parts));
+    if (scope != DIT_SCOPE_DENOISE) dit_parts_take(&d->parts, &d->pipeline, &d->measured);
     DIT_TRY(judge_pictures(d, args));
     DIT_TRY(dit_probe_take(&d->pipeline, args->out_folder, d->more));
     DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
@@ -169,6 +219,7 @@ static dit_status denoise_run(const dit_program_args *args, bool *skipped)
     denoise d = {0};
     (void)skipped;
     dit_status st = denoise_all(&d, args);
+    dit_parts_release(&d.parts);
     dit_pictures_release(&d.pictures);
     dit_pipeline_release(&d.pipeline);
     dit_measurement_release(&d.measured);

@@ -13,7 +13,7 @@
 #include "engine/files/clip.h"
 #include "engine/files/picture.h"
 #include "engine/programs/program.h"
-#include "engine/prompts/prompts.h"
+#include "engine/results/parts.h"
 #include "engine/results/reference.h"
 #include "engine/redundancy/probe.h"
 #include "engine/results/timeline.h"
@@ -51,10 +51,8 @@ typedef struct {
     const char *file;           /* picture.file */
     frames_as frames;
     bool wants_pixels;
-    float *pixels;               /* [images, 3, frames, height, width] of rank 0, if they are wanted */
-    char embeddings[PATH_BYTES]; /* the file that the prompts became; "": conditions are others */
-    dit_prompts_account prompts;
-    dit_first_frame first_frame; /* what the picture that a clip begins with became */
+    float *pixels;   /* [images, 3, frames, height, width] of rank 0, if they are wanted */
+    dit_parts parts; /* of which: what the prompts became */
     int64_t frames_per_s, encode_ns, decode_ns, write_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
@@ -151,100 +149,19 @@ static dit_status predict_decode(generation *g)
     return DIT_OK;
 }
 
-/* Turns the picture that a clip begins with into conditions, where the model takes them. */
-static dit_status encode_first_frame(generation *g, const dit_case *kase, const dit_facts *facts)
-{
-    dit_latent latent = facts->latent;
-    dit_vae_facts vae;
-    if (!facts->picture_tokens) return DIT_OK;
-    if (!kase->image_path)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "this pipeline makes a clip of a picture, and there is none"),
-                              "--image FILE gives the first frame");
-    if (!kase->vae) return dit_json_fail(kase->doc, "/image", DIT_ERR_JSON_MISSING, "an image needs a vae");
-    const cJSON *config = dit_json_member(kase->vae, "config");
-    DIT_TRY(dit_vae_read_facts(&(dit_config){kase->doc, config, "/vae/config"}, &vae));
-    latent.vae_spatial = vae.spatial;
-    DIT_TRY(dit_latent_resize(&latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
-    DIT_TRY(dit_first_frame_encode(&(dit_first_frame_params){.folder = kase->pipeline,
-                                                             .picture = kase->image_path,
-                                                             .doc = kase->doc,
-                                                             .vae = kase->vae,
-                                                             .latent = latent,
-                                                             .num_frames = kase->num_frames,
-                                                             .backend = kase->backend,
-                                                             .dtype = kase->dtype,
-                                                             .threads = kase->threads_per_rank,
-                                                             .way = kase->text_encoder_parallel,
-                                                             .streamed = kase->stream_text_encoders},
-                                   &g->first_frame));
-    int64_t tokens = g->first_frame.tensors[0].shape[1];
-    if (tokens == facts->picture_tokens) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_SHAPE, "image_encoder/ makes %lld tokens, but the transformer takes %lld",
-                    (long long)tokens, (long long)facts->picture_tokens);
-}
-
-/* Reads the case from a copy of the document, because reading drops nulls, and turns its prompts into a file. */
-static dit_status encode_prompts(generation *g, const dit_json *copy)
-{
-    dit_case kase;
-    dit_facts facts;
-    const dit_model_ops *ops;
-    const char *prompts[DIT_CASE_MAX_CAPTIONS];
-    const cJSON *item;
-    int64_t count = 0;
-    DIT_TRY(dit_case_read(copy, &kase));
-    if (!kase.prompts) return DIT_OK;
-    DIT_TRY(dit_model_read_facts(&(dit_config){copy, kase.model_config, "/model/config"}, &ops, &facts));
-    DIT_TRY(dit_facts_guide(kase.run.guidance_scale, kase.true_cfg_scale, &facts));
-    cJSON_ArrayForEach(item, kase.prompts) if (count < DIT_CASE_MAX_CAPTIONS) prompts[count++] = item->valuestring;
-    if (snprintf(g->embeddings, sizeof g->embeddings, "%s/embeddings.safetensors", g->args->out_folder) >=
-        (int)sizeof g->embeddings)
-        return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
-    DIT_TRY(encode_first_frame(g, &kase, &facts));
-    return dit_prompts_encode(
-        &(dit_prompts_params){.folder = kase.pipeline,
-                              .prompts = prompts,
-                              .count = count,
-                              .images_per_prompt = kase.num_images / count,
-                              .negative = kase.negative_prompt,
-                              .guided = facts.guidance_branches == 2,
-                              .longest = kase.max_sequence_length,
-                              .clean_caption = kase.clean_caption,
-                              .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
-                              .backend = kase.backend,
-                              .dtype = kase.dtype,
-                              .threads = kase.threads_per_rank,
-                              .way = kase.text_encoder_parallel,
-                              .streamed = kase.stream_text_encoders,
-                              .first_frame = facts.picture_tokens ? &g->first_frame : NULL,
-                              .path = g->embeddings},
-        &g->prompts);
-}
-
-static dit_status read_prompts(generation *g)
-{
-    const dit_json *doc = g->args->doc;
-    if (strcmp(dit_json_text_or(dit_json_member(doc->root, "conditions"), "kind", ""), "prompts") != 0) return DIT_OK;
-    dit_json copy = *doc;
-    copy.root = cJSON_Duplicate(doc->root, true);
-    if (!copy.root) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a copy of the case");
-    dit_status st = encode_prompts(g, &copy);
-    cJSON_Delete(copy.root);
-    return st;
-}
-
 /* Loads the VAE's weights first, so that no sampling is lost when they are missing. */
 static dit_status prepare(generation *g)
 {
     DIT_TRY(dit_json_canonical(g->args->doc->root, &g->case_text));
     DIT_TRY(read_picture(g));
     DIT_TRY(read_vae(g));
-    DIT_TRY(read_prompts(g));
-    DIT_TRY(dit_pipeline_create_told(g->args->doc, g->embeddings[0] ? g->embeddings : NULL, &g->pipeline));
+    DIT_TRY(dit_parts_encode(g->args->doc, g->args->out_folder, 1, &g->parts));
+    const char *embeddings = g->parts.embeddings;
+    DIT_TRY(dit_pipeline_create_told(g->args->doc, embeddings[0] ? embeddings : NULL, &g->pipeline));
     DIT_TRY(dit_probe_check(&g->pipeline));
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_encode_start(&g->pipeline));
-    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : g->first_frame.vae_encode_ns;
+    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : g->parts.first_frame.vae_encode_ns;
     dit_runtime *rt = &g->pipeline.rt;
     if (g->pipeline.batches > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
@@ -456,8 +373,8 @@ static dit_status add_prompts(cJSON *parent, const generation *g)
     dit_json_put_string(&w, origin, "path", kase->pipeline);
     dit_json_put_copy(&w, origin, "prompts", kase->prompts);
     dit_json_put_string(&w, origin, "negative_prompt", kase->negative_prompt);
-    dit_json_put_int(&w, origin, "tokens", g->prompts.tokens);
-    dit_json_put_int(&w, origin, "encoder_bytes", g->prompts.peak_bytes);
+    dit_json_put_int(&w, origin, "tokens", g->parts.prompts.tokens);
+    dit_json_put_int(&w, origin, "encoder_bytes", g->parts.prompts.peak_bytes);
     return w.status;
 }
 
@@ -511,15 +428,37 @@ static dit_status describe_phases(const generation *g)
 {
     dit_json_writer w = {0};
     cJSON *phases = dit_json_put_object(&w, g->more, "phases_ns");
-    if (g->embeddings[0]) {
-        dit_json_put_int(&w, phases, "tokenize", g->prompts.tokenize_ns);
-        dit_json_put_int(&w, phases, "text_encode", g->prompts.text_encode_ns);
+    if (g->parts.embeddings[0]) {
+        dit_json_put_int(&w, phases, dit_part_name(DIT_PART_TOKENIZE), g->parts.prompts.tokenize_ns);
+        dit_json_put_int(&w, phases, dit_part_name(DIT_PART_TEXT_ENCODE), g->parts.prompts.text_encode_ns);
     }
-    if (g->first_frame.image_encode_ns) dit_json_put_int(&w, phases, "image_encode", g->first_frame.image_encode_ns);
-    if (g->pipeline.start || g->encode_ns) dit_json_put_int(&w, phases, "vae_encode", g->encode_ns);
-    if (g->measured.iteration) dit_json_put_int(&w, phases, "denoise", g->measured.iteration[0].latency_ns);
-    if (g->decodes) dit_json_put_int(&w, phases, "vae_decode", g->decode_ns);
-    dit_json_put_int(&w, phases, "write", g->write_ns);
+    int64_t image_encode_ns = g->parts.first_frame.image_encode_ns;
+    if (image_encode_ns) dit_json_put_int(&w, phases, dit_part_name(DIT_PART_IMAGE_ENCODE), image_encode_ns);
+    if (g->pipeline.start || g->encode_ns)
+        dit_json_put_int(&w, phases, dit_part_name(DIT_PART_VAE_ENCODE), g->encode_ns);
+    if (g->measured.iteration)
+        dit_json_put_int(&w, phases, dit_part_name(DIT_PART_DENOISE), g->measured.iteration[0].latency_ns);
+    if (g->decodes) dit_json_put_int(&w, phases, dit_part_name(DIT_PART_VAE_DECODE), g->decode_ns);
+    dit_json_put_int(&w, phases, dit_part_name(DIT_PART_WRITE), g->write_ns);
+    return w.status;
+}
+
+/* Adds "phases_on": the kernels that computed each part, "host" for what none did. */
+static dit_status describe_places(const generation *g)
+{
+    dit_json_writer w = {0};
+    const char *kernels = g->pipeline.rt.kernels->name;
+    cJSON *places = dit_json_put_object(&w, g->more, "phases_on");
+    if (g->parts.embeddings[0]) {
+        dit_json_put_string(&w, places, dit_part_name(DIT_PART_TOKENIZE), "host");
+        dit_json_put_string(&w, places, dit_part_name(DIT_PART_TEXT_ENCODE), g->parts.prompts.kernels);
+    }
+    if (g->parts.first_frame.image_encode_ns)
+        dit_json_put_string(&w, places, dit_part_name(DIT_PART_IMAGE_ENCODE), kernels);
+    if (g->pipeline.start || g->encode_ns) dit_json_put_string(&w, places, dit_part_name(DIT_PART_VAE_ENCODE), kernels);
+    dit_json_put_string(&w, places, dit_part_name(DIT_PART_DENOISE), kernels);
+    if (g->decodes) dit_json_put_string(&w, places, dit_part_name(DIT_PART_VAE_DECODE), kernels);
+    dit_json_put_string(&w, places, dit_part_name(DIT_PART_WRITE), "host");
     return w.status;
 }
 
@@ -527,6 +466,7 @@ static dit_status finish(generation *g)
 {
     dit_json_writer w = {0};
     if (g->more) DIT_TRY(describe_phases(g));
+    if (g->more) DIT_TRY(describe_places(g));
     dit_validation validation = {.tolerance =
                                      dit_method_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
                                  .reason = "one run by hand has no one-rank reference"};
@@ -599,9 +539,9 @@ static dit_status generate_run(const dit_program_args *args, bool *skipped)
     (void)skipped;
     dit_status st = generate(&g);
     dit_decoder_close(&g.decoder);
+    dit_parts_release(&g.parts);
     dit_pipeline_release(&g.pipeline);
     dit_measurement_release(&g.measured);
-    dit_first_frame_release(&g.first_frame);
     cJSON_Delete(g.more);
     free(g.case_text);
     free(g.pixels);

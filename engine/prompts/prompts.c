@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/request.h"
 #include "base/safetensors.h"
 #include "base/words.h"
 #include "engine/comm/comm.h"
@@ -85,7 +86,8 @@ typedef struct {
     dit_prompts_account *account;
     const dit_json *index; /* model_index.json */
     const char *pipeline;
-    int64_t rows;         /* count, and one more where it is guided */
+    int64_t rows; /* count, and one more where it is guided */
+    int runs;
     dit_tokenizer *first; /* of the first encoder, which may say the length of others */
     kept_tensor kept[MOST_TENSORS];
     int count;
@@ -178,7 +180,11 @@ static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *toke
     batch->ids = malloc(ids * sizeof *batch->ids);
     batch->mask = malloc(ids * sizeof *batch->mask);
     if (!batch->ids || !batch->mask) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tokens");
-    for (int64_t row = 0; row < run->rows; row++) DIT_TRY(tokenize_row(run, tokenizer, batch, row));
+    for (int i = 0; i < run->runs; i++) {
+        int64_t began = dit_clock_ns();
+        for (int64_t row = 0; row < run->rows; row++) DIT_TRY(tokenize_row(run, tokenizer, batch, row));
+        run->account->tokenize_each[i] += dit_clock_ns() - began;
+    }
     return DIT_OK;
 }
 
@@ -187,6 +193,7 @@ static dit_status tokenize(prompt_run *run, text_batch *batch)
     dit_tokenizer *tokenizer;
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_tokenizer_open_part(run->p->folder, batch->rule->tokenizer, &tokenizer));
+    run->account->load_ns += dit_clock_ns() - began;
     if (!run->first) run->first = tokenizer;
     dit_status st = tokenize_rows(run, tokenizer, batch);
     if (tokenizer != run->first) dit_tokenizer_close(tokenizer);
@@ -258,6 +265,19 @@ static dit_status keep_results(prompt_run *run, const text_batch *batch, dit_tex
     return DIT_OK;
 }
 
+static void take_account(prompt_run *run, const dit_text_encoding *made)
+{
+    dit_prompts_account *account = run->account;
+    account->encoders++;
+    account->kernels = made->kernels;
+    account->load_ns += made->load_ns;
+    for (int i = 0; i < run->runs; i++) account->encode_each[i] += made->each_ns[i];
+    if (made->total_peak_bytes > account->peak_bytes) account->peak_bytes = made->total_peak_bytes;
+    dit_flops_add(&account->flops, &made->flops, 1);
+    dit_comm_counters_add(&account->sent, &made->sent);
+    dit_volume_add(&account->predicted, &made->predicted);
+}
+
 static dit_status encode(prompt_run *run, const text_batch *batch)
 {
     const dit_prompts_params *p = run->p;
@@ -269,6 +289,9 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
         return DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", rule->text_encoder);
     dit_status st = dit_text_encode(
         &(dit_text_encode_params){.folder = folder,
+                                  .seeded = p->seeded,
+                                  .seed = p->seed,
+                                  .runs = run->runs,
                                   .backend = p->backend,
                                   .dtype = p->dtype,
                                   .threads = p->threads,
@@ -283,7 +306,7 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                   .zero_padding = rule->padding == DIT_PADDING_ZEROED},
         &made);
     if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
-    if (made.total_peak_bytes > run->account->peak_bytes) run->account->peak_bytes = made.total_peak_bytes;
+    if (st == DIT_OK) take_account(run, &made);
     if (st == DIT_OK) st = keep_results(run, batch, &made);
     dit_text_encoding_release(&made);
     run->account->text_encode_ns += dit_clock_ns() - began;
@@ -404,7 +427,12 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
     char path[PATH_BYTES];
     dit_json index;
     prompt_run run = {.p = params, .account = account, .index = &index, .rows = params->count + params->guided};
+    run.runs = params->runs > 0 ? params->runs : 1;
     *account = (dit_prompts_account){0};
+    account->tokenize_each = calloc((size_t)run.runs, sizeof *account->tokenize_each);
+    account->encode_each = calloc((size_t)run.runs, sizeof *account->encode_each);
+    if (!account->tokenize_each || !account->encode_each)
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times of %d runs", run.runs);
     if (snprintf(path, sizeof path, "%s/model_index.json", params->folder) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of model_index.json is too long");
     DIT_TRY(dit_config_read_file(path, &index));
@@ -417,4 +445,11 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
     dit_tokenizer_close(run.first);
     dit_json_release(&index);
     return st;
+}
+
+void dit_prompts_account_release(dit_prompts_account *account)
+{
+    free(account->tokenize_each);
+    free(account->encode_each);
+    *account = (dit_prompts_account){0};
 }

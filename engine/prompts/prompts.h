@@ -11,6 +11,7 @@
 #include "base/text_parallel.h"
 #include "base/status.h"
 #include "engine/prompts/first_frame.h"
+#include "engine/runtime/runtime.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,19 +31,30 @@ typedef struct {
     dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
     bool streamed;
     const dit_first_frame *first_frame; /* of a clip, goes into the file too; NULL: none */
-    const char *path;                   /* of the file to write, by rank 0 */
+    bool seeded; /* weights are random numbers by `seed`: the folder's encoders need their config.json only */
+    uint64_t seed;
+    int runs;         /* how often everything is done, with equal results; 0: once */
+    const char *path; /* of the file to write, by rank 0 */
 } dit_prompts_params;
 
 /* What it took on this rank. */
 typedef struct {
-    int64_t tokenize_ns, text_encode_ns;
-    int64_t peak_bytes; /* of the encoder that needed most */
-    int64_t tokens;     /* of the longest prompt, without padding, of all tokenizers */
+    int64_t tokenize_ns, text_encode_ns;  /* with opening and loading */
+    int64_t load_ns;                      /* of tokenizers and encoders, all together */
+    int64_t *tokenize_each, *encode_each; /* [runs] without them, malloc'ed          */
+    int64_t peak_bytes;                   /* of the encoder that needed most          */
+    int64_t tokens;                       /* of the longest prompt, without padding, of all tokenizers */
+    int encoders;                         /* how many there are                            */
+    dit_flops flops;                      /* of one run of all encoders                    */
+    dit_comm_counters sent;               /* in one run; each encoder's equals its closed form */
+    dit_volume_table predicted;           /* which is this                                 */
+    const char *kernels;                  /* that computed the encoders: "cpu", "cuda"     */
 } dit_prompts_account;
 
 /* Does all that the header says; every rank waits until the file is whole. Collective over the world. Errors:
  * DIT_ERR_UNSUPPORTED for a pipeline that is not in the tables, with those that are; those of tokenizers and encoders;
  * DIT_ERR_IO for the file. */
 dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_account *account);
+void dit_prompts_account_release(dit_prompts_account *account); /* accepts a zeroed one */
 
 #endif

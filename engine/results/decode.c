@@ -1,6 +1,7 @@
 #include "engine/results/decode.h"
 
 #include "engine/case/case.h"
+#include "engine/files/shipped.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,10 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
 {
     d->latent = *latent;
     d->surplus = latent->frames - ((num_frames - 1) / latent->vae_temporal + 1);
-    if (d->path) DIT_TRY(dit_safetensors_open(d->path, &d->file));
+    char expanded[DIT_SHIPPED_PATH];
+    const char *path = NULL;
+    if (d->path) DIT_TRY(dit_shipped_expand(d->path, expanded, &path));
+    if (path) DIT_TRY(dit_safetensors_open(path, &d->file));
     d->weights.file = d->file;
     DIT_TRY(dit_vae_create(&(dit_vae_params){.rt = rt,
                                              .told = d->told,

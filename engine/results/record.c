@@ -4,6 +4,7 @@
 #include "base/json_writer.h"
 #include "base/label.h"
 #include "base/patches.h"
+#include "base/request.h"
 #include "engine/comm/comm.h"
 #include "engine/results/cache_record.h"
 #include "engine/runtime/fault.h"
@@ -93,6 +94,20 @@ static dit_measurement unpack(char *bytes, const dit_measurement *shape)
     return m;
 }
 
+/* ---- parts of a request ------------------------------------------------------------------------------------------- */
+
+const char *dit_part_name(dit_part part)
+{
+    static const char *const names[DIT_PART_COUNT] = {"tokenize", "text_encode", "image_encode", "vae_encode",
+                                                      "denoise",  "vae_decode",  "write"};
+    return names[part];
+}
+
+static bool has_part(const dit_measurement *m, int part)
+{
+    return m->head.parts >> part & 1u;
+}
+
 /* ---- derived numbers --------------------------------------------------------------------------------------------- */
 
 static int64_t exposed_ns(const dit_iteration *it)
@@ -120,6 +135,15 @@ static int64_t latency_ns(const dit_measurement *ranks, int world_size, int i)
     for (int rank = 0; rank < world_size; rank++)
         if (ranks[rank].iteration[i].latency_ns > longest) longest = ranks[rank].iteration[i].latency_ns;
     return longest;
+}
+
+/* Returns the rank that took longest in iteration i. */
+static int slowest_rank(const dit_measurement *ranks, int world_size, int i)
+{
+    int slowest = 0;
+    for (int rank = 1; rank < world_size; rank++)
+        if (ranks[rank].iteration[i].latency_ns > ranks[slowest].iteration[i].latency_ns) slowest = rank;
+    return slowest;
 }
 
 /* Returns the iteration whose latency is the (lower) median; splits and phases are taken from it. */
@@ -175,6 +199,19 @@ dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *coun
     return w.status;
 }
 
+/* Adds the most memory of a rank in each part: "text_encode_bytes". */
+static void add_part_peaks(dit_json_writer *w, cJSON *memory, const dit_measurement *ranks, int count)
+{
+    char key[64];
+    for (int part = 0; part < DIT_PART_COUNT; part++) {
+        int64_t peak = 0;
+        for (int rank = 0; rank < count; rank++)
+            if (ranks[rank].head.part_peak[part] > peak) peak = ranks[rank].head.part_peak[part];
+        snprintf(key, sizeof key, "%s_bytes", dit_part_name((dit_part)part));
+        if (peak) dit_json_put_int(w, memory, key, peak);
+    }
+}
+
 static void add_memory(dit_json_writer *w, cJSON *parent, const dit_measurement *ranks, int count, int64_t predicted)
 {
     static const char *const keys[DIT_MEMORY_CLASS_COUNT] = {"weights_bytes", "state_bytes", "activations_bytes",
@@ -197,6 +234,7 @@ static void add_memory(dit_json_writer *w, cJSON *parent, const dit_measurement 
     if (reserved) dit_json_put_int(w, memory, "device_reserved_bytes", reserved);
     if (reserved) dit_json_put_int(w, memory, "device_unplanned_blocks", unplanned);
     if (predicted >= 0) dit_json_put_int(w, memory, "predicted_total_bytes", predicted);
+    add_part_peaks(w, memory, ranks, count);
 }
 
 /* By which the harness finds a rank that is slow for its work, or grows. */
@@ -242,6 +280,43 @@ static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m,
     add_memory(w, entry, m, 1, -1);
 }
 
+/* Returns what a part took in iteration i, on the rank that took longest in it. Files are written by one rank, and count
+ * in no rank's latency. */
+static int64_t part_ns(const dit_measurement *ranks, int world_size, int i, int part)
+{
+    int64_t longest = 0;
+    if (part != DIT_PART_WRITE) return ranks[slowest_rank(ranks, world_size, i)].iteration[i].part_ns[part];
+    for (int rank = 0; rank < world_size; rank++)
+        if (ranks[rank].iteration[i].part_ns[part] > longest) longest = ranks[rank].iteration[i].part_ns[part];
+    return longest;
+}
+
+/* Adds the parts of each iteration, on the rank that took longest in it. */
+static void add_part_samples(dit_json_writer *w, cJSON *samples, const dit_measurement *ranks, int world_size)
+{
+    cJSON *parts = dit_json_put_object(w, samples, "phases_ns");
+    for (int part = 0; part < DIT_PART_COUNT; part++) {
+        if (!has_part(ranks, part)) continue;
+        cJSON *list = dit_json_put_array(w, parts, dit_part_name((dit_part)part));
+        for (int i = 0; i < ranks[0].iterations; i++)
+            dit_json_put_int(w, list, NULL, part_ns(ranks, world_size, i, part));
+    }
+}
+
+/* Adds the parts of the median iteration, whose sum without files is its latency, and what computed each. */
+static void add_parts(dit_json_writer *w, cJSON *record, const dit_measurement *ranks, int world_size, int median)
+{
+    if (!ranks[0].head.parts) return;
+    cJSON *times = dit_json_put_object(w, record, "phases_ns");
+    for (int part = 0; part < DIT_PART_COUNT; part++)
+        if (has_part(ranks, part))
+            dit_json_put_int(w, times, dit_part_name((dit_part)part), part_ns(ranks, world_size, median, part));
+    cJSON *places = ranks[0].head.part_on[DIT_PART_DENOISE][0] ? dit_json_put_object(w, record, "phases_on") : NULL;
+    for (int part = 0; part < DIT_PART_COUNT && places; part++)
+        if (has_part(ranks, part))
+            dit_json_put_string(w, places, dit_part_name((dit_part)part), ranks[0].head.part_on[part]);
+}
+
 static void add_samples(dit_json_writer *w, cJSON *record, const dit_measurement *ranks, int world_size)
 {
     const dit_measurement *first = &ranks[0];
@@ -260,6 +335,7 @@ static void add_samples(dit_json_writer *w, cJSON *record, const dit_measurement
             dit_json_put_int(w, row, NULL, longest);
         }
     }
+    if (first->head.parts) add_part_samples(w, samples, ranks, world_size);
     cJSON *warmup = dit_json_put_array(w, samples, "warmup_ns");
     for (int i = 0; i < first->warmup_runs; i++) {
         int64_t longest = 0;
@@ -462,6 +538,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     if (params->attention) add_exactness(&w, record, params->kase);
     add_samples(&w, record, ranks, world_size);
     add_time_split(&w, record, ranks, world_size, median);
+    add_parts(&w, record, ranks, world_size, median);
     add_communication(&w, record, &ranks[0].iteration[median].counters, &predicted[0]);
     dit_json_put_bool(&w, record, "communication_match", match);
     add_memory(&w, record, ranks, world_size, estimated);
@@ -492,9 +569,9 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return dit_json_finish_file(&w, record, path, false);
 }
 
-/* Computes one table for each rank. logs: NULL, or what each rank's cache decided. */
-static void predict_each(const dit_record_params *params, int world_size, const dit_cache_log *logs,
-                         dit_volume_table *out)
+/* Computes one table for each rank, of its denoising and what is beside it. logs: NULL, or what each rank's cache decided. */
+static void predict_each(const dit_record_params *params, const dit_measurement *ranks, int world_size,
+                         const dit_cache_log *logs, dit_volume_table *out)
 {
     const dit_parallel *parallel = &params->rt->parallel;
     const dit_facts *facts = &params->rt->facts;
@@ -505,6 +582,7 @@ static void predict_each(const dit_record_params *params, int world_size, const 
             out[rank] = params->predicted[params->predicted_each ? rank : 0];
         else
             dit_volume_predict_cached(parallel, facts, &use, rank, &out[rank]);
+        dit_volume_add(&out[rank], &ranks[rank].head.beside);
     }
 }
 
@@ -520,7 +598,7 @@ dit_status dit_record_write_merged(const dit_record_params *params, const dit_me
     char path[4096];
     dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
     if (!predicted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d measurements", world_size);
-    predict_each(params, world_size, NULL, predicted);
+    predict_each(params, ranks, world_size, NULL, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
     dit_status st = write_merged(params, ranks, predicted, NULL, match, path);
@@ -547,7 +625,7 @@ dit_status dit_record_write(const dit_record_params *params)
     DIT_TRY_GOTO(st, dit_comm_collect(world, mine, packed_bytes(own), &all, offsets), done);
     for (int rank = 0; rank < world_size; rank++) ranks[rank] = unpack(all + offsets[rank], own);
     if (params->cache) DIT_TRY_GOTO(st, dit_cache_meet(params->cache, &logs), done);
-    predict_each(params, world_size, logs, predicted);
+    predict_each(params, ranks, world_size, logs, predicted);
     bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/rank-%d.json", params->out_folder, own->head.rank);
     if (logs) log = &logs[own->head.rank];

@@ -9,9 +9,23 @@
 #include "engine/results/energy.h"
 #include "engine/runtime/runtime.h"
 
+/* What a request is made of. */
+typedef enum {
+    DIT_PART_TOKENIZE,
+    DIT_PART_TEXT_ENCODE,
+    DIT_PART_IMAGE_ENCODE, /* the picture that a clip begins with */
+    DIT_PART_VAE_ENCODE,
+    DIT_PART_DENOISE,
+    DIT_PART_VAE_DECODE, /* to 8-bit pictures in memory */
+    DIT_PART_WRITE,      /* files                       */
+    DIT_PART_COUNT
+} dit_part;
+const char *dit_part_name(dit_part part); /* "text_encode" */
+
 /* One iteration on one rank. Plain data: ranks send it as bytes. */
 typedef struct {
-    int64_t latency_ns; /* from the barrier before to the collected latents */
+    int64_t latency_ns; /* from the barrier before to the collected latents; of a request, its parts but for files */
+    int64_t part_ns[DIT_PART_COUNT]; /* of a request, as far as this rank took part */
     int64_t time_ns[DIT_TIME_COUNT];
     dit_comm_counters counters;
     dit_flops flops;
@@ -27,8 +41,12 @@ typedef struct {
         char host[DIT_HOST_NAME];     /* what its machine calls itself; "": a simulated rank */
         int64_t setup_ns, weights_ns; /* communicators and buffers; loading or generating weights */
         int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, load_peak, rss_bytes, loop_allocations;
-        dit_device_account device; /* zeros without a device */
-        dit_energy energy;         /* of the meters that this rank reads */
+        dit_device_account device;         /* zeros without a device */
+        dit_energy energy;                 /* of the meters that this rank reads */
+        unsigned parts;                    /* bit i: the request has part i; 0: the program times no request       */
+        int64_t part_peak[DIT_PART_COUNT]; /* most memory of the rank's arenas in a part; 0: not looked at */
+        char part_on[DIT_PART_COUNT][16];  /* kernels that computed it: "cpu", "cuda"; "host": no kernels  */
+        dit_volume_table beside;           /* what the rank sends beside its denoising, by the closed forms */
     } head;
     int iterations, warmup_runs, steps;
     int warmup_most;          /* runs that warming up may take; above warmup_runs it goes on until times are steady */

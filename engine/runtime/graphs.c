@@ -72,15 +72,6 @@ static account account_of(const dit_runtime *rt)
 }
 
 /* sum += sign * part, for everything but times, which the device measures. */
-static void add_flops(dit_flops *sum, const dit_flops *part, double sign)
-{
-    sum->linear += sign * part->linear;
-    sum->attention += sign * part->attention;
-    sum->convolution += sign * part->convolution;
-    sum->other += sign * part->other;
-    for (int op = 0; op < DIT_OPERATOR_COUNT; op++) sum->calls[op] += (int64_t)sign * part->calls[op];
-}
-
 static void add_counters(dit_comm_counters *sum, const dit_comm_counters *part, int64_t sign)
 {
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
@@ -92,14 +83,14 @@ static void add_counters(dit_comm_counters *sum, const dit_comm_counters *part, 
 
 static void add_account(dit_runtime *rt, const account *part)
 {
-    add_flops(&rt->flops, &part->flops, 1);
+    dit_flops_add(&rt->flops, &part->flops, 1);
     add_counters(&rt->counters, &part->counters, 1);
 }
 
 static account since(const dit_runtime *rt, const account *before)
 {
     account passed = account_of(rt);
-    add_flops(&passed.flops, &before->flops, -1);
+    dit_flops_add(&passed.flops, &before->flops, -1);
     add_counters(&passed.counters, &before->counters, -1);
     return passed;
 }

@@ -237,6 +237,15 @@ dit_status dit_runtime_synchronize(dit_runtime *rt)
     return dit_timing_synchronize(rt->timing);
 }
 
+void dit_flops_add(dit_flops *sum, const dit_flops *part, double sign)
+{
+    sum->linear += sign * part->linear;
+    sum->attention += sign * part->attention;
+    sum->convolution += sign * part->convolution;
+    sum->other += sign * part->other;
+    for (int op = 0; op < DIT_OPERATOR_COUNT; op++) sum->calls[op] += (int64_t)sign * part->calls[op];
+}
+
 void dit_runtime_reset_account(dit_runtime *rt)
 {
     memset(&rt->counters, 0, sizeof rt->counters);

@@ -38,6 +38,9 @@ typedef struct {
     int64_t calls[DIT_OPERATOR_COUNT]; /* of each operator */
 } dit_flops;
 
+/* sum += sign * part, calls included. */
+void dit_flops_add(dit_flops *sum, const dit_flops *part, double sign);
+
 typedef struct {
     const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
     dit_dtype dtype;                         /* of a device's activations and weights */

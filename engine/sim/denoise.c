@@ -38,6 +38,7 @@ typedef struct {
     dit_measurement *ranks;
     const dit_sim_outcome *outcome;
     const dit_sim_serial *serial;
+    dit_request_scope scope;
 } report;
 
 static double slowest_seconds(const report *r, int world_size)
@@ -46,6 +47,14 @@ static double slowest_seconds(const report *r, int world_size)
     for (int rank = 0; rank < world_size; rank++)
         if (r->ranks[rank].iteration[0].latency_ns > slowest_ns) slowest_ns = r->ranks[rank].iteration[0].latency_ns;
     return (double)slowest_ns * 1e-9;
+}
+
+/* Parts of a request that a simulation has no times of, and why. */
+static void put_absent(dit_json_writer *w, cJSON *more)
+{
+    cJSON *absent = dit_json_put_object(w, more, "phases_absent");
+    dit_json_put_string(w, absent, dit_part_name(DIT_PART_TOKENIZE), "work of the host that no operator counts");
+    dit_json_put_string(w, absent, dit_part_name(DIT_PART_WRITE), "a simulation makes no pictures");
 }
 
 /* Adds "simulation", which says how the numbers came about. */
@@ -62,7 +71,24 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
     dit_json_put_int(&w, simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
     if (r->serial->pictures_s > 0)
         dit_json_put_int(&w, simulation, "pictures_ns", (int64_t)(r->serial->pictures_s * 1e9 + 0.5));
+    if (r->scope != DIT_SCOPE_DENOISE) put_absent(&w, more);
     return w.status;
+}
+
+static void note_part(dit_measurement *m, dit_part part, double seconds)
+{
+    m->head.parts |= 1u << part;
+    m->iteration[0].part_ns[part] = (int64_t)(seconds * 1e9 + 0.5);
+}
+
+/* Notes the parts of a request, as a measured one has them. */
+static void note_parts(const report *r, dit_measurement *m, double denoise_s)
+{
+    const dit_sim_serial *serial = r->serial;
+    if (r->scope == DIT_SCOPE_DENOISE) return;
+    note_part(m, DIT_PART_TEXT_ENCODE, serial->text_encoder_s);
+    note_part(m, DIT_PART_DENOISE, denoise_s);
+    if (r->scope == DIT_SCOPE_PIPELINE) note_part(m, DIT_PART_VAE_DECODE, serial->vae_decode_s + serial->pictures_s);
 }
 
 /* Adds what comes around the denoising: weights and time to every rank, the decode's memory to the first one. */
@@ -73,6 +99,7 @@ static void add_serial(const report *r, int world_size)
     for (int rank = 0; rank < world_size; rank++) {
         dit_measurement *m = &r->ranks[rank];
         int64_t *weights = &m->head.peak[DIT_MEMORY_WEIGHTS];
+        note_parts(r, m, (double)m->iteration[0].latency_ns * 1e-9);
         m->iteration[0].latency_ns += ns;
         m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)((serial->vae_decode_s + serial->pictures_s) * 1e9 + 0.5);
         m->iteration[0].time_ns[DIT_TIME_PREPARE] += (int64_t)(serial->text_encoder_s * 1e9 + 0.5);
@@ -169,7 +196,8 @@ dit_status dit_sim_denoise(dit_sim *sim, const dit_json *doc, const char *folder
     if (st == DIT_OK) own = measurement_of(sim, &outcome, kase.steps, &it);
     if (st == DIT_OK) st = dit_sim_meet(&own, &ranks);
     if (st == DIT_OK && ranks) st = dit_sim_serial_run(sim, doc, &kase, &serial);
-    if (st == DIT_OK && ranks) st = write_report(&(report){sim, doc, folder, case_id, ranks, &outcome, &serial});
+    if (st == DIT_OK && ranks)
+        st = write_report(&(report){sim, doc, folder, case_id, ranks, &outcome, &serial, kase.scope});
     if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
     free(ranks);
     free(outcome.step_ns);

@@ -17,8 +17,9 @@ typedef struct {
     dit_weights weights;
     dit_runtime rt;
     dit_text_encoder_params encoder;
-    dit_text_facts whole; /* of all prompts */
-    int ranks, rank;
+    dit_text_encoder *made; /* NULL: another rank encodes */
+    dit_text_facts whole;   /* of all prompts */
+    int ranks, rank, runs;
 } encode_call;
 
 /* ---- before ------------------------------------------------------------------------------------------------------ */
@@ -123,21 +124,54 @@ static void hand_out(const encode_call *c, const pieces *p)
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-/* Loads the encoder for this rank's prompts, and runs it into the rank's part. */
-static dit_status compute(encode_call *c, const pieces *p, int64_t first)
+/* Loads the encoder for this rank's prompts. */
+static dit_status load(encode_call *c)
 {
-    dit_text_encoder *encoder = NULL;
-    int64_t began = dit_clock_ns(), tokens = c->encoder.tokens;
+    int64_t began = dit_clock_ns();
+    dit_status st = dit_text_encoder_create(&c->encoder, &c->made);
+    if (st == DIT_OK) st = dit_runtime_synchronize(&c->rt);
+    c->out->load_ns = dit_clock_ns() - began;
+    return st;
+}
+
+/* Encodes this rank's prompts into its part, and gives every rank all parts. */
+static dit_status run_once(encode_call *c, const pieces *p, int64_t first)
+{
+    int64_t tokens = c->encoder.tokens;
     dit_text_input input = {0};
     if (!c->params->counting && c->params->input.ids) input.ids = c->params->input.ids + first * tokens;
     if (!c->params->counting) input.pixels = c->params->input.pixels; /* pictures are not shared by halves */
     if (c->params->input.mask) input.mask = c->params->input.mask + first * tokens;
-    dit_status st = dit_text_encoder_create(&c->encoder, &encoder);
-    if (st == DIT_OK) st = dit_runtime_synchronize(&c->rt);
-    c->out->load_ns = dit_clock_ns() - began;
-    if (st == DIT_OK) st = dit_text_encoder_run(encoder, &input, p->own, p->pooled);
-    dit_text_encoder_free(encoder);
-    return st;
+    if (c->made) DIT_TRY(dit_text_encoder_run(c->made, &input, p->own, p->pooled));
+    bool alone = c->params->way != DIT_TEXT_CFG && c->params->way != DIT_TEXT_BROADCAST;
+    if (c->ranks > 1 && !alone) DIT_TRY(exchange(c, p));
+    return dit_runtime_synchronize(&c->rt);
+}
+
+/* Keeps the peaks of loading and of earlier runs, which a new account forgets. */
+static void keep_peaks(encode_call *c)
+{
+    const dit_memory_ledger *ledger = &c->rt.ledger;
+    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++)
+        if (ledger->peak[i] > c->out->peak_bytes[i]) c->out->peak_bytes[i] = ledger->peak[i];
+    if (ledger->total_peak > c->out->total_peak_bytes) c->out->total_peak_bytes = ledger->total_peak;
+}
+
+/* Runs as often as is asked for, each from a barrier on; the account is that of the last run. */
+static dit_status run_all(encode_call *c, const pieces *p, int64_t first)
+{
+    for (int i = 0; i < c->runs; i++) {
+        if (i > 0) keep_peaks(c);
+        if (i > 0) dit_runtime_reset_account(&c->rt);
+        if (c->out->each_ns) DIT_TRY(dit_comm_barrier(dit_comm_world()));
+        int64_t began = dit_clock_ns();
+        DIT_TRY(run_once(c, p, first));
+        c->out->run_ns = dit_clock_ns() - began;
+        if (c->out->each_ns) DIT_TRY(dit_comm_barrier(dit_comm_world()));
+        if (c->out->each_ns) c->out->each_ns[i] = dit_clock_ns() - began;
+        if (i == 0) c->out->parameters = c->rt.parameters; /* a streamed encoder reads them again */
+    }
+    return DIT_OK;
 }
 
 static dit_status run(encode_call *c)
@@ -153,33 +187,31 @@ static dit_status run(encode_call *c)
     DIT_TRY(dit_arena_fp32(&c->rt.image, p.parts * p.part, &p.all));
     p.own = p.all + own * p.part;
     p.pooled = c->whole.pooled ? p.own + text : NULL;
-    int64_t began = dit_clock_ns();
-    if (!one || c->rank == 0) DIT_TRY(compute(c, &p, own * c->encoder.batch));
-    if (c->ranks > 1 && (halves || one)) DIT_TRY(exchange(c, &p));
-    DIT_TRY(dit_runtime_synchronize(&c->rt));
-    c->out->run_ns = dit_clock_ns() - began - c->out->load_ns;
+    if (!one || c->rank == 0) DIT_TRY(load(c));
+    DIT_TRY(run_all(c, &p, own * c->encoder.batch));
     if (!params->counting) hand_out(c, &p);
     return DIT_OK;
 }
 
-static dit_status allocate(const encode_call *c, dit_text_encoding *out)
+static dit_status allocate(encode_call *c, dit_text_encoding *out)
 {
     out->batch = c->whole.prompts, out->tokens = c->whole.kept_tokens;
     out->width = c->whole.width, out->pooled_width = c->whole.pooled;
+    c->runs = c->params->runs > 0 ? c->params->runs : 1;
     if (c->params->counting) return DIT_OK;
+    out->each_ns = calloc((size_t)c->runs, sizeof *out->each_ns);
     out->hidden = malloc((size_t)(out->batch * out->tokens * out->width) * sizeof *out->hidden);
     if (out->pooled_width) out->pooled = malloc((size_t)(out->batch * out->pooled_width) * sizeof *out->pooled);
-    if (out->hidden && (out->pooled || !out->pooled_width)) return DIT_OK;
+    if (out->each_ns && out->hidden && (out->pooled || !out->pooled_width)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the embeddings of %lld prompts", (long long)out->batch);
 }
 
-static void take_account(const encode_call *c, dit_text_encoding *out)
+static void take_account(encode_call *c, dit_text_encoding *out)
 {
-    out->parameters = c->rt.parameters;
     out->flops = c->rt.flops;
     out->sent = c->rt.counters;
-    memcpy(out->peak_bytes, c->rt.ledger.peak, sizeof out->peak_bytes);
-    out->total_peak_bytes = c->rt.ledger.total_peak;
+    out->kernels = c->rt.kernels->name;
+    keep_peaks(c);
     dit_text_volume_predict(c->params->way, c->ranks, c->rank, &c->whole, &out->predicted);
 }
 
@@ -190,7 +222,10 @@ static dit_status encode(encode_call *c)
     DIT_TRY(plan(c, &facts));
     DIT_TRY(allocate(c, c->out));
     DIT_TRY(join(c));
+    dit_runtime_set_phase(&c->rt, DIT_PHASE_TEXT);
+    if (c->rt.comm[DIT_AXIS_WORLD]) dit_comm_set_phase(c->rt.comm[DIT_AXIS_WORLD], DIT_PHASE_TEXT);
     dit_status st = run(c);
+    dit_text_encoder_free(c->made);
     take_account(c, c->out);
     dit_runtime_release(&c->rt);
     return st;
@@ -210,5 +245,6 @@ void dit_text_encoding_release(dit_text_encoding *encoding)
 {
     free(encoding->hidden);
     free(encoding->pooled);
+    free(encoding->each_ns);
     *encoding = (dit_text_encoding){0};
 }

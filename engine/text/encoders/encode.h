@@ -23,18 +23,21 @@ typedef struct {
     dit_text_input input;  /* [batch, tokens], equal on all ranks; empty when counting */
     int64_t skip, crop;    /* these and the rest: as dit_text_encoder_params */
     bool pooled, zero_padding, streamed;
+    int runs; /* how often the batch is encoded, with equal results; 0: once */
 } dit_text_encode_params;
 
 /* What a call made, and what it took on this rank. */
 typedef struct {
-    float *hidden; /* [batch, tokens, width], malloc'ed host memory, equal on every rank; NULL when counting */
-    float *pooled; /* [batch, pooled_width], likewise; NULL: none */
+    float *hidden;       /* [batch, tokens, width], malloc'ed host memory, equal on every rank; NULL when counting */
+    float *pooled;       /* [batch, pooled_width], likewise; NULL: none */
+    const char *kernels; /* of the runtime that computed: "cpu", "cuda" */
     int64_t batch, tokens, width, pooled_width; /* tokens without the cropped ones */
-    int64_t load_ns, run_ns;                    /* a streamed encoder loads its blocks within run_ns */
-    int64_t parameters;                         /* elements of weights that this rank read            */
-    dit_flops flops;
+    int64_t load_ns, run_ns; /* run_ns: of the last run; a streamed encoder loads its blocks within it */
+    int64_t *each_ns;        /* [runs] of each run, from a barrier to one, malloc'ed; NULL when counting   */
+    int64_t parameters;      /* elements of weights that this rank read            */
+    dit_flops flops;         /* of one run */
     int64_t peak_bytes[DIT_MEMORY_CLASS_COUNT], total_peak_bytes; /* of this rank's arenas */
-    dit_comm_counters sent;                                       /* counting leaves out what a broadcast sends */
+    dit_comm_counters sent;     /* in one run; counting leaves out what a broadcast sends */
     dit_volume_table predicted; /* what `sent` must be (engine/results/record.h checks it) */
 } dit_text_encoding;
 
