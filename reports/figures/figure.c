@@ -100,6 +100,7 @@ static const char *report_tag_title(const char *tag)
         {"num_frames", "frames"},
         {"num_images", "images"},
         {"warmup_steps", "synchronous first steps"},
+        {"text_encoder_parallel", "text encoders"},
         {"num_pipeline_patch", "bands"},
         {"patch_fraction", "fraction of a neighbour's rows"},
     };
@@ -130,6 +131,8 @@ const char *report_colour_known(const char *name)
         {"communication buffers", PALETTE_VERMILLION},
         {"gather of latents", PALETTE_GREY},
         {"hybrid", PALETTE_INK},
+        {"tokenizers", PALETTE_GREEN},
+        {"files", PALETTE_GREY},
         {"text encoders", PALETTE_SKY},
         {"denoising", PALETTE_BLUE},
         {"VAE decode", PALETTE_ORANGE},

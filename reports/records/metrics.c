@@ -181,6 +181,26 @@ static dit_status read_calls(const record_view *view, double *out)
     return DIT_OK;
 }
 
+/* Simulated records from before 2026-11-26 have the parts of a request in other places. */
+static dit_status read_former(const record_view *view, double out[REPORT_METRIC_COUNT])
+{
+    static const struct {
+        report_metric metric;
+        const char *path;
+    } former[] = {
+        {REPORT_TEXT_ENCODER, "simulation/text_encoder_ns"},
+        {REPORT_DENOISE, "simulation/denoise_ns"},
+        {REPORT_VAE_DECODE, "simulation/vae_decode_ns"},
+    };
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++) {
+        double *value = &out[former[i].metric];
+        if (!isnan(*value)) continue;
+        DIT_TRY(read_path(view, former[i].path, value));
+        *value *= metrics[former[i].metric].factor;
+    }
+    return DIT_OK;
+}
+
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
                                double out[REPORT_METRIC_COUNT])
 {
@@ -190,6 +210,7 @@ dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const c
         if (metrics[i].path) DIT_TRY(read_path(&view, metrics[i].path, &out[i]));
         if (metrics[i].path) out[i] *= metrics[i].factor;
     }
+    DIT_TRY(read_former(&view, out));
     DIT_TRY(read_samples(&view, "latency_ns", &out[REPORT_LATENCY]));
     DIT_TRY(read_samples(&view, "step_ns", &out[REPORT_STEP]));
     DIT_TRY(read_communication(&view, out));

@@ -155,12 +155,22 @@
       "share of all hops of ranks in which there is nothing to compute") \
     X(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, CLOCK, false, "balance/waiting_share", 1, \
       "share of the time that messages hold up, over all ranks") \
-    X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, CLOCK, false, "simulation/text_encoder_ns", 1e-9, \
+    X(TOKENIZE, "tokenize_s", SECONDS, LOWER, CLOCK, false, "phases_ns/tokenize", 1e-9, \
+      "prompts to tokens") \
+    X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, CLOCK, false, "phases_ns/text_encode", 1e-9, \
       "text encoders") \
-    X(DENOISE, "denoise_s", SECONDS, LOWER, CLOCK, false, "simulation/denoise_ns", 1e-9, \
+    X(DENOISE, "denoise_s", SECONDS, LOWER, CLOCK, false, "phases_ns/denoise", 1e-9, \
       "all denoising steps") \
-    X(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, CLOCK, false, "simulation/vae_decode_ns", 1e-9, \
-      "decoding the latents") \
+    X(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, CLOCK, false, "phases_ns/vae_decode", 1e-9, \
+      "latents to pictures in memory") \
+    X(WRITE, "write_s", SECONDS, LOWER, CLOCK, false, "phases_ns/write", 1e-9, \
+      "pictures to files; no part of latency_s") \
+    X(TEXT_ENCODER_BYTES, "text_encoder_bytes", BYTES, LOWER, NEARLY, false, "memory/text_encode_bytes", 1, \
+      "peak of a rank while it encodes prompts") \
+    X(DENOISE_BYTES, "denoise_bytes", BYTES, LOWER, NEARLY, false, "memory/denoise_bytes", 1, \
+      "its peak while it denoises") \
+    X(VAE_DECODE_BYTES, "vae_decode_bytes", BYTES, LOWER, NEARLY, false, "memory/vae_decode_bytes", 1, \
+      "its peak while it decodes, the transformer included") \
     X(ENERGY, "energy_j", JOULES, LOWER, CLOCK, false, "energy/iteration_j", 1, \
       "energy that GPUs, or the processors' packages, take in one iteration") \
     X(POWER, "power_w", WATTS, NEITHER, CLOCK, false, "energy/mean_w", 1, \

@@ -308,6 +308,17 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
     return DIT_OK;
 }
 
+dit_status suite_model_settle_config(suite_model *model, const dit_json *doc, const char *pointer)
+{
+    DIT_TRY(check_numbers(doc, pointer, model->config));
+    DIT_TRY(check_weight(doc, pointer, model->config));
+    DIT_TRY(check_widths(model, doc, pointer));
+    follow_text_widths(model);
+    model->weights = model->weights_digest = NULL;
+    model->parameters = 0;
+    return DIT_OK;
+}
+
 dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
                                  const cJSON *override, cJSON **out)
 {

@@ -16,6 +16,7 @@ typedef struct {
     cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
     bool video;           /* kind: makes clips, so that a run has num_frames              */
     int64_t parameters;   /* as its authors state them, in step with overrides; 0: not stated */
+    const char *folder;   /* a diffusers folder whose configs these are, as cases spell its path; NULL: none */
     char variant[160];    /* "NAME", or "NAME~WHAT" when it was overridden                */
 } suite_model;
 
@@ -30,6 +31,9 @@ void suite_model_release(suite_model *model);
  * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE; DIT_ERR_UNSUPPORTED without a config. */
 dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
                                 const char *as);
+/* Checks the model's config after another took its place, lets text widths follow from it, and forgets the parameters
+ * and shipped weights of the old one. Errors point at `pointer` of `doc`: DIT_ERR_JSON_VALUE. */
+dit_status suite_model_settle_config(suite_model *model, const dit_json *doc, const char *pointer);
 /* Lays `override` over a copy of the model's scheduler into *out (caller deletes); with another "_class_name" it stands
  * alone. Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE. */
 dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,

@@ -2,6 +2,7 @@
 
 #include "base/cache.h"
 #include "base/layer.h"
+#include "base/text_parallel.h"
 #include "base/words.h"
 #include "suite/catalogue/cut.h"
 #include "suite/catalogue/engine.h"
@@ -79,9 +80,9 @@ static const struct {
     {"guidance", "it is \"guidance_scale\" here"},
     {"video_length", "it is \"num_frames\" here"},
     {"frames", "it is \"num_frames\" here"},
-    {"use_parallel_vae", "it is \"rows_degree\" here, for program vae_decode"},
-    {"vae_parallel_size", "it is \"rows_degree\" here, for program vae_decode"},
-    {"enable_tiling", "it is \"tiling\" here, for program vae_decode"},
+    {"use_parallel_vae", "it is \"rows_degree\" here, for program vae_decode and scope pipeline"},
+    {"vae_parallel_size", "it is \"rows_degree\" here, for program vae_decode and scope pipeline"},
+    {"enable_tiling", "it is \"tiling\" here, for program vae_decode and scope pipeline"},
     {"batch_size", "it is \"num_images\" here, for program attention \"batch\""},
     {"seq_len", "it is \"tokens\" here, for program attention"},
     {"nheads", "it is \"heads\" here, for program attention"},
@@ -282,8 +283,8 @@ static dit_status check_resolution(const dit_json *doc, const char *pointer, con
 static dit_status check_model(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                               const cJSON *value)
 {
-    static const char *const members[] = {"name", "as", "override", NULL};
-    const char *name, *as = NULL;
+    static const char *const members[] = {"name", "as", "override", "folder", NULL};
+    const char *name, *as = NULL, *folder = NULL;
     const cJSON *override = NULL;
     if (cJSON_IsString(value)) return DIT_OK;
     if (!cJSON_IsObject(value)) return fail_type(doc, pointer, row, "a name or an object", value);
@@ -291,7 +292,12 @@ static dit_status check_model(const dit_json *doc, const char *pointer, const su
     DIT_TRY(dit_json_require_string(doc, value, pointer, "name", &name));
     DIT_TRY(dit_json_optional_string(doc, value, pointer, "as", &as));
     DIT_TRY(dit_json_optional_object(doc, value, pointer, "override", &override));
-    if (as && !override)
+    DIT_TRY(dit_json_optional_string(doc, value, pointer, "folder", &folder));
+    if (folder && override)
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                            "the folder has a config of its own, and \"override\" is another"),
+                              "keep one of the two");
+    if (as && !override && !folder)
         return dit_error_hint(
             dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, but there is no \"override\""),
             "leave \"as\" out: a model that is not changed needs no second name");
@@ -349,7 +355,7 @@ static dit_status check_threads(const dit_json *doc, const char *pointer, const 
 
 /* clang-format off */
 static const suite_parameter_kind
-    kind_MODEL        = {check_model, .form = "a name of `list models`, or {name, as, override}"},
+    kind_MODEL        = {check_model, .form = "a name of `list models`, or {name, as, override}, or {name, as, folder}"},
     kind_SCHEDULER    = {check_scheduler, .form = "an object laid over the model's scheduler"},
     kind_RESOLUTION   = {check_resolution, .form = "\"WIDTHxHEIGHT\" in pixels"},
     kind_THREADS      = {check_threads, .form = "an integer, or \"auto\"", .is_whole = true},
@@ -361,6 +367,7 @@ static const suite_parameter_kind
     kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\""},
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
+    kind_TEXT_WAY     = {check_word, .words = dit_text_parallel_names},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
     kind_ENGINE       = {check_word, .words = suite_engine_names},
     kind_LAYOUT       = {check_word, .words = layout_words},

@@ -63,11 +63,13 @@ enum {
     X(WEIGHTS_SEED,        "weights_seed",          NONE,  INTEGER,      0, 9007199254740991, DENOISE_DECODE,  OPTIONAL, ANY,       ADDED) \
     X(WEIGHTS,             "weights",               SAME,  WEIGHTS,      0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(PROMPTS,             "prompts",               SAME,  PROMPTS,      1, 4096,             DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(PROMPT,              "prompt",                NONE,  NAME,         0, 0,                PIPELINE,        OPTIONAL, ANY,       ADDED) \
+    X(TEXT_PARALLEL,       "text_encoder_parallel", SAME,  TEXT_WAY,     0, 0,                PIPELINE,        OPTIONAL, ANY,       ADDED) \
     X(METHOD,              "method",                SAME,  METHOD,       0, 0,                RUN,             OPTIONAL, ANY,       NAMED) \
     X(WORLD_SIZE,          "world_size",            SAME,  INTEGER,      1, 65536,            ALL,             OPTIONAL, ANY,       NAMED) \
     DIT_AXIS_LIST(SUITE_PARAMETER_OF_AXIS, X) \
     X(PATCH_METHOD,        "patch_method",          SAME,  PATCH_METHOD, 0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
-    X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE,          OPTIONAL, ANY,       NAMED) \
+    X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE_PIPELINE, OPTIONAL, ANY,       NAMED) \
     X(WARMUP_STEPS,        "warmup_steps",          SAME,  INTEGER,      0, 100000,           DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \

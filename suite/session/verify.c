@@ -12,6 +12,7 @@
 #include "suite/workload/workload.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,27 @@ static void check_latency(verifier *v, const cJSON *record)
         }
         if (most >= 0 && most != said)
             problem(v, DIT_ERR_INTEGRITY, "samples.latency_ns[%d] is %.0f, the ranks' maximum %.0f", i, said, most);
+    }
+}
+
+/* The parts of a request, without its files, add up to each latency; those of a simulation are rounded one by one. */
+static void check_phases(verifier *v, const cJSON *kase, const cJSON *record)
+{
+    const cJSON *samples = dit_json_member(record, "samples"), *phases = dit_json_member(samples, "phases_ns"), *part;
+    const char *scope = dit_json_text_or(dit_json_member(kase, "measure"), "scope", "denoise");
+    if (!phases && strcmp(scope, "denoise") != 0 && !suite_case_simulated(kase))
+        problem(v, DIT_ERR_INTEGRITY, "the case has scope %s, but its record has no samples.phases_ns", scope);
+    int count = phases ? cJSON_GetArraySize(dit_json_member(samples, "latency_ns")) : 0;
+    for (int i = 0; i < count; i++) {
+        double sum = 0, said = cJSON_GetArrayItem(dit_json_member(samples, "latency_ns"), i)->valuedouble;
+        cJSON_ArrayForEach(part, phases)
+        {
+            const cJSON *one = cJSON_GetArrayItem(part, i);
+            if (strcmp(part->string, "write") != 0 && cJSON_IsNumber(one)) sum += one->valuedouble;
+        }
+        if (fabs(sum - said) > 3)
+            problem(v, DIT_ERR_INTEGRITY,
+                    "samples.phases_ns add up to %.0f in iteration %d, samples.latency_ns is %.0f", sum, i, said);
     }
 }
 
@@ -354,6 +376,7 @@ static void check_record(verifier *v, const suite_history_result *result, const 
     char path[SUITE_PATH];
     v->summary->records++;
     check_latency(v, record);
+    check_phases(v, dit_json_member(result->document, "case"), record);
     check_memory(v, record);
     check_communication(v, dit_json_member(result->document, "case"), record);
     check_latents(v, result, record);

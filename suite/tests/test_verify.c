@@ -80,6 +80,9 @@ static void tell_decisions(cJSON *record, suite_prediction *prediction)
     tell_blocks(cache);
 }
 
+/* "samples" of the record, as text; NULL: it has none. */
+static const char *samples;
+
 static cJSON *record_of(const suite_case *one, int wrong_rank)
 {
     const dit_json view = {.root = one->document, .path = (char *)"case"};
@@ -93,6 +96,7 @@ static cJSON *record_of(const suite_case *one, int wrong_rank)
     if (latents)
         cJSON_AddStringToObject(cJSON_AddObjectToObject(record, "validation"), "latent_digest",
                                 "xxh3:00000000000000000000000000000000");
+    if (samples) cJSON_AddItemToObject(record, "samples", cJSON_Parse(samples));
     cJSON *ranks = cJSON_AddArrayToObject(record, "ranks");
     for (int rank = 0; rank < one->world_size; rank++) {
         cJSON *entry = cJSON_CreateObject();
@@ -250,6 +254,38 @@ static void caches_that_did_otherwise_are_found(void **state)
     }
 }
 
+#define REQUEST(way)                                                                                                   \
+    "\"defaults\":{\"model\":{\"name\":\"flux.1-schnell\",\"folder\":\"" DITBENCH_SOURCE_DIR                           \
+    "/engine/tests/pipelines/flux\"},"                                                                                 \
+    "\"resolution\":\"48x32\",\"text_tokens\":24,\"ulysses_degree\":2,\"text_encoder_parallel\":\"" way "\"},"         \
+    "\"measure\":{\"scope\":\"pipeline\"}"
+
+/* Text encoders are in the closed form of a request, whose parts add up to its latency, but for files. */
+static void requests_are_held_against_their_parts_and_their_text(void **state)
+{
+    static const struct {
+        const char *members, *samples, *words;
+        int wrong_rank;
+    } rows[] = {
+        {REQUEST("broadcast"), "{\"latency_ns\":[9],\"phases_ns\":{\"text_encode\":[4],\"denoise\":[5],\"write\":[7]}}",
+         NULL, NOBODY},
+        {REQUEST("tensor"), "{\"latency_ns\":[9],\"phases_ns\":{\"text_encode\":[4],\"denoise\":[5]}}", NULL, NOBODY},
+        {REQUEST("tensor"), "{\"latency_ns\":[9],\"phases_ns\":{\"text_encode\":[4],\"denoise\":[5]}}",
+         "E_BYTES_MISMATCH", 1},
+        {REQUEST("broadcast"), "{\"latency_ns\":[9],\"phases_ns\":{\"text_encode\":[4],\"denoise\":[15]}}",
+         "add up to 19", NOBODY},
+        {REQUEST("broadcast"), "{\"latency_ns\":[9]}", "no samples.phases_ns", NOBODY},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        samples = rows[i].samples;
+        int problems = problems_of(rows[i].members, rows[i].wrong_rank);
+        samples = NULL;
+        if ((problems > 0) != (rows[i].words != NULL)) fail_msg("row %zu: %s", i, said);
+        if (rows[i].words && !strstr(said, rows[i].words)) fail_msg("%s: %s", rows[i].words, said);
+    }
+}
+
 /* Blocks that are reused by themselves leave out their own bytes. */
 static void pruned_blocks_are_held_against_bytes(void **state)
 {
@@ -393,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_cache_that_did_what_it_says_is_sound),
         cmocka_unit_test(caches_that_did_otherwise_are_found),
         cmocka_unit_test(pruned_blocks_are_held_against_bytes),
+        cmocka_unit_test(requests_are_held_against_their_parts_and_their_text),
         cmocka_unit_test(evidence_is_that_of_the_platform),
         cmocka_unit_test(simulated_bytes_are_of_their_element),
         cmocka_unit_test(simulated_pipelines_are_held_against_the_messages_of_their_software),

@@ -1,6 +1,7 @@
 /* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
 #include "base/json.h"
 #include "base/label.h"
+#include "base/request.h"
 #include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/console/cli.h"
@@ -143,8 +144,8 @@ static dit_status take_platform(explain_call *call, times_word *times)
     suite_explain_params *params = &call->params;
     const char *scope = call->verdicts.scope;
     if (word < 0) return dit_fail_word(DIT_ERR_USAGE, "--times", call->times, times_words);
-    if (scope && dit_words_find(suite_workload_scopes(), scope) < 0)
-        return dit_fail_word(DIT_ERR_USAGE, "--scope", scope, suite_workload_scopes());
+    if (scope && dit_words_find(dit_request_scopes(), scope) < 0)
+        return dit_fail_word(DIT_ERR_USAGE, "--scope", scope, dit_request_scopes());
     if (params->platform) DIT_TRY(suite_platform_load(params->platform, &platform));
     *times = strcmp(platform.backend, "cost") == 0 ? (times_word)word : TIMES_NONE;
     if (strcmp(platform.backend, "cost") != 0) return check_unsimulated(call);

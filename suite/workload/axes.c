@@ -1,5 +1,6 @@
 #include "suite/workload/axes.h"
 
+#include "suite/catalogue/folder.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/text_encoder.h"
 #include "suite/catalogue/vae.h"
@@ -42,7 +43,7 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     const cJSON *name = cJSON_IsString(value) ? value : cJSON_GetObjectItemCaseSensitive(value, "name");
     const cJSON *as = cJSON_GetObjectItemCaseSensitive(value, "as");
     const cJSON *override = cJSON_GetObjectItemCaseSensitive(value, "override");
-    const char *suffix = NULL;
+    const char *suffix = NULL, *folder = dit_json_text_or(value, "folder", NULL);
     char at[SUITE_POINTER];
     suite_model_value *larger = realloc(matrix->models, (size_t)(matrix->model_count + 1) * sizeof *larger);
     if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
@@ -54,8 +55,10 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
     larger[matrix->model_count++].value = value;
     DIT_TRY(load_around(matrix, &larger[matrix->model_count - 1]));
-    if (!override) return DIT_OK;
+    if (!override && !folder) return DIT_OK;
     if (as) DIT_TRY(suite_require_identifier(doc, value, pointer, "as", &suffix));
+    dit_json_pointer_join(at, sizeof at, pointer, "folder");
+    if (folder) return suite_model_take_folder(model, &larger[matrix->model_count - 1].vae, doc, at, folder, suffix);
     dit_json_pointer_join(at, sizeof at, pointer, "override");
     return suite_model_override(model, doc, at, override, suffix);
 }

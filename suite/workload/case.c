@@ -67,6 +67,7 @@ static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const su
     dit_json_put_int(w, measure, "iterations", once ? 1 : matrix->iterations);
     if (matrix->trace && !once) dit_json_put_bool(w, measure, "trace", true);
     if (matrix->probe && !once) dit_json_put_bool(w, measure, "probe", true);
+    if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
 }
 
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)

@@ -106,7 +106,7 @@ static dit_status resolve_engine(suite_cell *cell)
 
 static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
 {
-    *cell = (suite_cell){.search_index = mesh, .program = matrix->program};
+    *cell = (suite_cell){.search_index = mesh, .program = matrix->program, .scope = matrix->scope};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
     resolve_simulation(matrix, cell);

@@ -1,5 +1,6 @@
 #include "suite/workload/load.h"
 
+#include "base/request.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
@@ -62,12 +63,6 @@ static dit_status read_repeat(suite_workload *workload)
     return DIT_OK;
 }
 
-const char *const *suite_workload_scopes(void)
-{
-    static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
-    return scopes;
-}
-
 static dit_status read_measure(suite_workload *workload)
 {
     static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",     "trace",
@@ -78,7 +73,7 @@ static dit_status read_measure(suite_workload *workload)
     matrix->warmup_runs = 1;
     matrix->iterations = 3;
     matrix->deadline_s = 600;
-    matrix->scope = suite_workload_scopes()[0];
+    matrix->scope = dit_request_scopes()[0];
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
     if (!measure) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
@@ -90,8 +85,8 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "prompts_differ", &matrix->prompts_differ));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
-    if (dit_words_find(suite_workload_scopes(), matrix->scope) < 0)
-        return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, suite_workload_scopes());
+    if (dit_words_find(dit_request_scopes(), matrix->scope) < 0)
+        return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, dit_request_scopes());
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 

@@ -5,9 +5,6 @@
 #include "suite/text.h"
 #include "suite/workload/workload.h"
 
-/* What the clock of a case may cover, NULL at the end: "denoise", the default, "latents", "pipeline". */
-const char *const *suite_workload_scopes(void);
-
 /* Parses and expands. `path` is a file, or a name looked up under the workloads folder ("smoke", "cpu/methods").
  * Case documents live as long as the workload: copy (cJSON_Duplicate) what should outlive it.
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN.

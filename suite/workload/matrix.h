@@ -54,10 +54,9 @@ typedef struct suite_matrix {
     bool trace;          /* one more run of every case, recorded */
     bool converged;      /* pictures are held against a converged reference (programs/converged.h) */
     bool probe;          /* one more run of every case, in which every layer is compared from step to step */
-    bool prompts_differ; /* simulated: each image of a batch has a prompt of its own                 */
+    bool prompts_differ; /* each image of a batch has a prompt of its own                            */
     bool waits;          /* simulated: the host waits for the device after every forward of a layer */
-    const char
-        *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
+    const char *scope;   /* what a time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
     suite_model_value *models;
     int model_count;
     suite_platform_value *platforms;
@@ -78,6 +77,7 @@ typedef struct {
     const suite_platform *platform;
     int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
     int threads_per_rank, world_size;
+    const char *scope;             /* what a time covers: denoise, latents or pipeline        */
     bool simulated;                /* the platform is a cluster that is simulated             */
     const char *profile, *element; /* of a simulated cell; of others "none", and what they compute with */
     const suite_profile *software; /* of a simulated cell: what the profile says; else NULL */

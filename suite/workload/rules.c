@@ -49,9 +49,12 @@ static dit_status check_meant(const suite_workload *workload)
         int readers = suite_parameter_get((suite_parameter)p)->readers;
         if (!matrix->declared[p] || readers & program) continue;
         place_of(workload, (suite_parameter)p, at, sizeof at);
-        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s",
-                                            suite_parameter_key((suite_parameter)p), matrix->program->name),
-                              "leave it out, or make it a workload of program %s",
+        bool of_requests = readers == SUITE_READS_PIPELINE;
+        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s%s",
+                                            suite_parameter_key((suite_parameter)p), matrix->program->name,
+                                            of_requests ? " with this scope" : ""),
+                              of_requests ? "program %s has it with \"measure\": {\"scope\": \"pipeline\"}"
+                                          : "leave it out, or make it a workload of program %s",
                               suite_program_reading(readers)->name);
     }
     return DIT_OK;
@@ -101,7 +104,7 @@ static dit_status check_meant_here(const suite_workload *workload, suite_paramet
                           "leave it out, or name a platform of backend %s (ditbench list platforms)", words->backends);
 }
 
-/* A scope beyond the denoising, and waiting, need simulated platforms only. */
+/* Waiting needs simulated platforms only, and a scope beyond the denoising either them or folders of whole pipelines. */
 static dit_status check_scope(const suite_workload *workload, bool all_simulated)
 {
     const suite_matrix *matrix = workload->matrix;
@@ -114,9 +117,18 @@ static dit_status check_scope(const suite_workload *workload, bool all_simulated
                                             "waits needs simulated platforms, and not all are"),
                               "leave it out: what is measured waits after every forward");
     if (strcmp(matrix->scope, "denoise") == 0 || all_simulated) return DIT_OK;
-    return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
-                                        "scope %s needs simulated platforms, and not all are", matrix->scope),
-                          "measured times are of denoising; program vae_decode measures decoders");
+    for (int i = 0; i < matrix->model_count; i++) {
+        const suite_model *model = &matrix->models[i].model;
+        if (model->folder) continue;
+        return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
+                                            "scope %s is measured from the prompt on, and no folder has the tokenizers "
+                                            "and text encoders of %s",
+                                            matrix->scope, model->variant),
+                              "name a diffusers folder: {\"name\": \"%s\", \"folder\": \"PATH\"}; or simulated "
+                              "platforms only",
+                              model->name);
+    }
+    return DIT_OK;
 }
 
 /* Whatever only the cost model or a GPU reads would have no effect elsewhere. */
@@ -139,7 +151,9 @@ static dit_status check_pairs(const suite_workload *workload)
     char at[SUITE_POINTER];
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_HEIGHT_PX));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_WIDTH_PX));
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
+    bool request =
+        strcmp(matrix->scope, "denoise") != 0; /* whose ranks have a mesh, and may share a decode beside it */
+    for (int axis = 0; axis < (request ? (int)DIT_AXIS_COUNT : (int)DIT_GROUP_COUNT); axis++)
         DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, suite_parameter_of_axis((dit_axis)axis)));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, SUITE_PARAMETER_PATCH_METHOD));
     if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {

@@ -46,6 +46,7 @@ static const suite_tag behind_degrees[] = {
     {"cache_warmup", "first steps that compute"},
     {"decisions",
      "which steps are reused: schedule, measured, replay; published-count: as many as a source says; none"},
+    {"text_encoder_parallel", "how ranks share the text encoders; none where they are not timed"},
     {"joint_text", "where text tokens lie under sequence parallelism"},
     {"attention", "the attention policy that the degrees amount to"},
     {"platform", "the machine, by its file"},

@@ -1,5 +1,6 @@
 #include "suite/workload/programs/cell_model.h"
 
+#include "suite/paths.h"
 #include "suite/workload/members.h"
 
 #include <stdio.h>
@@ -82,11 +83,13 @@ dit_status suite_cell_check_weights(const suite_cell *cell)
     int64_t images = images_of(cell);
     char split[32];
     int count = 0;
-    if (!model->weights && suite_cell_is_trained(cell))
+    if (!model->weights && !model->folder && suite_cell_is_trained(cell))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "weights trained: none are shipped for %s", model->variant);
     if (!model->weights && prompts)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: no text table is shipped for %s, so it understands no captions",
                         model->variant);
+    if (model->folder && suite_engine_is_external(cell->engine))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is not told of folders", cell->engine->name);
     if (model->weights && suite_engine_is_external(cell->engine))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is not told of shipped weights", cell->engine->name);
     if (!prompts) return DIT_OK;
@@ -97,10 +100,24 @@ dit_status suite_cell_check_weights(const suite_cell *cell)
                     (long long)images);
 }
 
+/* Puts the weights of a part of the model's folder. */
+static void put_folder_weights(dit_json_writer *w, const suite_cell *cell, const char *part, cJSON *parent)
+{
+    char path[SUITE_PATH];
+    cJSON *weights = dit_json_put_object(w, parent, "weights");
+    dit_json_put_status(w, suite_path(path, "%s/%s", cell->model->folder, part));
+    dit_json_put_string(w, weights, "kind", "safetensors");
+    dit_json_put_string(w, weights, "path", path);
+}
+
 void suite_cell_put_model_weights(dit_json_writer *w, const suite_cell *cell, cJSON *model)
 {
     if (!suite_cell_is_trained(cell)) {
         suite_cell_put_weights(w, cell, model);
+        return;
+    }
+    if (cell->model->folder) {
+        put_folder_weights(w, cell, "transformer", model);
         return;
     }
     cJSON *weights = dit_json_put_object(w, model, "weights");
@@ -131,7 +148,10 @@ void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *docum
 {
     cJSON *vae = dit_json_put_object(w, document, "vae");
     dit_json_put_reference(w, vae, "config", cell->vae->config);
-    suite_cell_put_weights(w, cell, vae);
+    if (cell->model->folder && suite_cell_is_trained(cell))
+        put_folder_weights(w, cell, "vae", vae);
+    else
+        suite_cell_put_weights(w, cell, vae);
     dit_json_put_bool(w, vae, "tiling", suite_cell_is_on(cell, SUITE_PARAMETER_TILING));
 }
 

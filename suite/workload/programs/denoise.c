@@ -7,7 +7,9 @@
 #include "base/legality.h"
 #include "base/mesh.h"
 #include "base/patches.h"
+#include "base/request.h"
 #include "suite/cases/document.h"
+#include "suite/catalogue/text_encoder.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/members.h"
 #include "suite/workload/programs/cell_mesh.h"
@@ -26,6 +28,8 @@ static dit_status resolve(suite_cell *cell)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
                         cell->model->name);
     DIT_TRY(suite_cell_check_weights(cell));
+    if (strcmp(cell->scope, "denoise") != 0 && suite_engine_is_external(cell->engine))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is timed for its denoising alone", cell->engine->name);
     DIT_TRY(suite_cell_resolve_size(cell));
     DIT_TRY(suite_cell_resolve_mesh(cell));
     return suite_cell_check_attention(cell);
@@ -89,8 +93,17 @@ static dit_status settle(suite_cell *cell, const cJSON *document)
 
 static dit_status judge(const suite_cell *cell, const cJSON *document)
 {
-    (void)document;
+    const dit_json view = {.root = (cJSON *)(uintptr_t)document, .path = (char *)"<case>"};
+    dit_request request;
     DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(dit_request_read(&view, &request));
+    DIT_TRY(dit_request_check(&request, cell->world_size));
+    if (cell->parallel.rows_degree > 1 && request.scope != DIT_SCOPE_PIPELINE)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: scope %s decodes nothing", cell->parallel.rows_degree,
+                        cell->scope);
+    if (cell->simulated && cell->parallel.rows_degree > 1)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: a simulated decode is that of one rank",
+                        cell->parallel.rows_degree);
     DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
     return cell->simulated ? dit_cache_check_known(&cell->cache) : DIT_OK;
 }
@@ -188,12 +201,121 @@ static void put_scheduler(dit_json_writer *w, const suite_workload *workload, co
     dit_json_put_item(w, document, "scheduler", laid);
 }
 
+/* ---- a request: what is around the denoising --------------------------------------------------------------------- */
+
+static bool is_request(const suite_cell *cell)
+{
+    return strcmp(cell->scope, "denoise") != 0;
+}
+
+/* How ranks share the text encoders; NULL: the case has none. */
+static const char *text_way(const suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_TEXT_PARALLEL];
+    if (!is_request(cell)) return NULL;
+    return asked ? asked->valuestring : dit_text_parallel_name(DIT_TEXT_REPLICATED);
+}
+
+static bool shares_texts(const suite_cell *cell)
+{
+    return is_request(cell) && strcmp(text_way(cell), dit_text_parallel_name(DIT_TEXT_REPLICATED)) != 0;
+}
+
+/* Whether the case begins with a prompt, which a simulation only charges for. */
+static bool reads_prompts(const suite_cell *cell)
+{
+    return is_request(cell) && !cell->simulated;
+}
+
+/* The scale of guidance that a model of one branch gets from a second forward; 1: it gets none. */
+static double true_cfg_scale(const suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_TRUE_CFG_SCALE];
+    return asked ? asked->valuedouble : dit_json_number_or(cell->model->default_run, "true_cfg_scale", 1);
+}
+
+/* Texts of an image: with guidance the negative one, too. */
+static double texts_of_image(const suite_cell *cell)
+{
+    return strcmp(cell->model->guidance, "cfg") == 0 || true_cfg_scale(cell) > 1 ? 2 : 1;
+}
+
+/* The encoder whose tokens follow the case's; the one with most. */
+static cJSON *longest_encoder(cJSON *list)
+{
+    cJSON *entry, *longest = NULL;
+    cJSON_ArrayForEach(entry, list) if (dit_json_int_or(entry, "tokens", 0) > dit_json_int_or(longest, "tokens", 0))
+        longest = entry;
+    return longest;
+}
+
+/* Tokens of that encoder in this case: more or fewer by as many as the case's text has. */
+static int64_t longest_tokens(const suite_cell *cell)
+{
+    cJSON *longest = longest_encoder(cell->model->text_encoders);
+    int64_t usual = dit_json_int_or(cell->model->text, "tokens", cell->text_tokens);
+    return dit_json_int_or(longest, "tokens", 0) + cell->text_tokens - usual;
+}
+
+/* Without what counts only where ranks share the encoders, so that other cases keep their ids. A measured case says how
+ * many tokens it has and how many texts an image: it is held against the folder. */
+static void put_text_encoders(dit_json_writer *w, const suite_cell *cell, cJSON *document)
+{
+    const cJSON *own = cell->model->text_encoders;
+    cJSON *list = own && !shares_texts(cell) ? suite_text_encoders_plain(own) : cJSON_Duplicate(own, true), *entry;
+    if (!own) return;
+    if (!list) dit_json_put_status(w, DIT_FAIL(DIT_ERR_MEMORY, "no memory for text encoders"));
+    cJSON_ArrayForEach(entry, list) if (reads_prompts(cell))
+        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(entry, "runs"), texts_of_image(cell));
+    cJSON *longest = reads_prompts(cell) ? longest_encoder(list) : NULL;
+    if (longest)
+        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(longest, "tokens"), (double)longest_tokens(cell));
+    dit_json_put_item(w, document, "text_encoders", list);
+}
+
+/* One prompt for all images, or one each. */
+static void put_prompts(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *conditions)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_PROMPT];
+    const char *prompt = asked ? asked->valuestring : "a red fox on a quiet hill";
+    cJSON *list = dit_json_put_array(w, conditions, "prompts");
+    double images = 1;
+    char numbered[512];
+    if (workload->matrix->prompts_differ)
+        dit_json_put_status(w, suite_cell_number(cell, SUITE_PARAMETER_NUM_IMAGES, &images));
+    for (int i = 0; i < (int)images; i++) {
+        snprintf(numbered, sizeof numbered, "%.480s, number %d", prompt, i + 1);
+        dit_json_put_string(w, list, NULL, images > 1 ? numbered : prompt);
+    }
+}
+
+/* The text of a request. Of a simulated one only how ranks share its encoders, where they do. */
+static void put_texts(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
+{
+    bool reads = reads_prompts(cell);
+    if (!reads && !shares_texts(cell)) return;
+    cJSON *conditions = dit_json_put_object(w, document, "conditions");
+    dit_json_put_string(w, conditions, "kind", reads ? "prompts" : "seeded");
+    if (shares_texts(cell)) dit_json_put_string(w, conditions, "text_encoder_parallel", text_way(cell));
+    if (!reads) return;
+    int64_t crop = dit_json_int_or(longest_encoder(cell->model->text_encoders), "crop", 0);
+    dit_json_put_string(w, conditions, "path", cell->model->folder);
+    put_prompts(w, workload, cell, conditions);
+    dit_json_put_int(w, conditions, "max_sequence_length", longest_tokens(cell) - crop);
+    if (!suite_cell_is_trained(cell)) suite_cell_put_weights(w, cell, conditions);
+}
+
 /* What a pipeline does around its denoising, as far as the model's file names it. */
 static void put_pipeline(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    if (strcmp(workload->matrix->scope, "denoise") == 0) return;
-    dit_json_put_reference(w, document, "text_encoders", cell->model->text_encoders);
-    if (!cell->vae) return;
+    if (!is_request(cell)) return;
+    put_text_encoders(w, cell, document);
+    put_texts(w, workload, cell, document);
+    if (!cell->vae || (!cell->simulated && strcmp(cell->scope, "pipeline") != 0)) return;
+    if (!cell->simulated) {
+        suite_cell_put_vae(w, cell, document);
+        return;
+    }
     bool decodes = false;
     dit_json_put_status(w, suite_profile_decodes(cell->software ? cell->profile : NULL, cell->vae, &decodes));
     if (decodes) suite_cell_put_vae(w, cell, document);
@@ -221,13 +343,6 @@ static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *documen
         dit_json_put_int(w, parent, "data_degree", cell->emulated.degree[DIT_AXIS_DATA]);
 }
 
-/* The scale of guidance that a model of one branch gets from a second forward; 1: it gets none. */
-static double true_cfg_scale(const suite_cell *cell)
-{
-    const cJSON *asked = cell->values[SUITE_PARAMETER_TRUE_CFG_SCALE];
-    return asked ? asked->valuedouble : dit_json_number_or(cell->model->default_run, "true_cfg_scale", 1);
-}
-
 /* Counted numbers are left unsaid, so that cases keep their ids. */
 static void put_noise(dit_json_writer *w, const suite_cell *cell, cJSON *run)
 {
@@ -240,7 +355,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     put_model(w, cell, document);
     put_scheduler(w, workload, cell, document);
     put_pipeline(w, workload, cell, document);
-    suite_cell_put_conditions(w, cell, document);
+    if (!reads_prompts(cell) && !shares_texts(cell)) suite_cell_put_conditions(w, cell, document);
     cJSON *run = suite_cell_put_run(w, cell, document);
     suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
     suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
@@ -254,7 +369,10 @@ static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON
     suite_member_shared(w, out, document, "model");
     suite_member_shared(w, out, document, "scheduler");
     suite_member_shared(w, out, document, "run");
-    suite_member_shared(w, out, document, "conditions");
+    cJSON *conditions = cJSON_Duplicate(dit_json_member(document, "conditions"), true);
+    if (!conditions) return;
+    cJSON_DeleteItemFromObjectCaseSensitive(conditions, "text_encoder_parallel"); /* every way gives one text */
+    dit_json_put_item(w, out, "conditions", conditions);
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
@@ -272,6 +390,7 @@ static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     dit_json_put_number(w, tags, "true_cfg_scale", true_cfg_scale(cell));
     dit_json_put_string(w, tags, "weights", suite_cell_is_trained(cell) ? "trained" : "seeded");
     dit_json_put_string(w, tags, "prompts", prompts ? prompts->valuestring : "none");
+    dit_json_put_string(w, tags, "text_encoder_parallel", text_way(cell) ? text_way(cell) : "none");
 }
 
 /* Every case has them, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */
@@ -396,18 +515,26 @@ static dit_status read_case(const dit_json *document, suite_prediction *out)
     DIT_TRY(dit_facts_from_case(document, document->root, "", &out->facts));
     out->facts.element_bytes = element_bytes(document);
     DIT_TRY(read_cache(document, out));
-    return dit_parallel_check(&out->parallel, &out->facts);
+    DIT_TRY(dit_request_read(document, &out->request));
+    DIT_TRY(dit_parallel_check(&out->parallel, &out->facts));
+    return dit_request_check(&out->request, dit_parallel_world_size(&out->parallel));
 }
 
 static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
+    int64_t element = prediction->facts.element_bytes;
     dit_volume_predict_cached(&prediction->parallel, &prediction->facts, &prediction->use, rank, out);
+    dit_request_predict(&prediction->request, dit_parallel_world_size(&prediction->parallel), rank,
+                        element ? element : (int64_t)sizeof(float), out);
 }
 
-/* One rank of each stage and patch. */
+/* One rank of each stage and patch; every rank where one sends its embeddings to all, or bands of a picture to neighbours. */
 static int rank_of_kind(const suite_prediction *prediction, int kind)
 {
     const dit_parallel *parallel = &prediction->parallel;
+    const dit_request *request = &prediction->request;
+    bool sends = request->scope != DIT_SCOPE_DENOISE && request->way == DIT_TEXT_BROADCAST;
+    if (sends || request->decode_ranks > 1) return kind < dit_parallel_world_size(parallel) ? kind : -1;
     int stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), coordinates[DIT_AXIS_COUNT] = {0};
     int patches = dit_parallel_degree(parallel, DIT_AXIS_PATCH);
     if (kind >= stages * patches) return -1;

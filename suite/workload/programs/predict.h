@@ -7,7 +7,7 @@
 #include "base/cache.h"
 #include "base/layer.h"
 #include "base/parallel.h"
-#include "base/rows.h"
+#include "base/request.h"
 #include "suite/platform/profile.h"
 
 /* Everything the closed forms need. A program fills the part that is its own. */
@@ -17,6 +17,7 @@ typedef struct suite_prediction {
     dit_facts facts;       /* of denoise      */
     dit_cache cache;       /* of denoise; steps reuse blocks as `use` says, which a caller with a record may set */
     dit_cache_use use;
+    dit_request request; /* of denoise: what is beside it */
     dit_rows_facts rows; /* of vae_decode   */
     dit_layer layer;     /* of attention    */
     int simulated_bytes; /* size of the element that a simulation counts everything in; 0: it is measured */
