@@ -5,12 +5,12 @@
  * the same image, and the record has the distance to the one-rank reference.
  *
  * Of scope "latents" an iteration begins with the prompts (tokenizers and text encoders); of scope "pipeline" it ends with
- * pictures, too (engine/results/parts.h).
+ * pictures, too (engine/requests/parts.h).
  */
 #include "engine/programs/program.h"
 #include "engine/results/cache_record.h"
 #include "engine/results/measure.h"
-#include "engine/results/parts.h"
+#include "engine/requests/parts.h"
 #include "engine/results/pictures.h"
 #include "engine/results/reference.h"
 #include "engine/redundancy/probe.h"

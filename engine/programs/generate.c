@@ -13,7 +13,7 @@
 #include "engine/files/clip.h"
 #include "engine/files/picture.h"
 #include "engine/programs/program.h"
-#include "engine/results/parts.h"
+#include "engine/requests/parts.h"
 #include "engine/results/reference.h"
 #include "engine/redundancy/probe.h"
 #include "engine/results/timeline.h"

@@ -48,16 +48,15 @@ static dit_status read_part(const model_folder *f, const char *file, dit_json *o
 static dit_status take_part(const model_folder *f, const char *file, const char *key, cJSON **out)
 {
     dit_json part;
+    dit_json_writer w = {0};
     cJSON *root = f->model->source.root;
     DIT_TRY(read_part(f, file, &part));
     *out = part.root;
     part.root = NULL;
     dit_json_release(&part);
     cJSON_DeleteItemFromObjectCaseSensitive(root, key);
-    if (cJSON_AddItemToObject(root, key, *out)) return DIT_OK;
-    cJSON_Delete(*out);
-    *out = NULL;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", file);
+    dit_json_put_item(&w, root, key, *out);
+    return w.status;
 }
 
 /* ---- transformer and VAE ----------------------------------------------------------------------------------------- */
@@ -82,12 +81,10 @@ static dit_status take_transformer(const model_folder *f)
 
 static dit_status set_number(cJSON *object, const char *key, int64_t value)
 {
-    cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (number && cJSON_IsNumber(number)) {
-        cJSON_SetNumberValue(number, (double)value);
-        return DIT_OK;
-    }
-    return cJSON_AddNumberToObject(object, key, (double)value) ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory");
+    dit_json_writer w = {0};
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    dit_json_put_int(&w, object, key, value);
+    return w.status;
 }
 
 /* The latents are those of the folder's VAE. */
@@ -95,13 +92,12 @@ static dit_status take_vae(const model_folder *f, suite_vae *vae)
 {
     suite_model *model = f->model;
     dit_rows_facts facts;
+    dit_json_writer w = {0};
     cJSON *config;
     DIT_TRY(take_part(f, "vae/config.json", "vae_config", &config));
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemReferenceToObject(object, "config", config)) {
-        cJSON_Delete(object);
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a VAE");
-    }
+    cJSON *object = dit_json_new_object(&w);
+    dit_json_put_reference(&w, object, "config", config);
+    DIT_TRY(dit_json_finish(&w, object, &object));
     dit_status st = dit_rows_read(&model->source, object, "", &facts);
     cJSON_Delete(object);
     if (st != DIT_OK) return dit_error_note(st, "in %s/vae/config.json", f->path);

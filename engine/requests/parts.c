@@ -1,4 +1,4 @@
-#include "engine/results/parts.h"
+#include "engine/requests/parts.h"
 
 #include "base/case_facts.h"
 #include "base/request.h"
