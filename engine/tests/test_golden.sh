@@ -111,7 +111,7 @@ agree() { # skips, options...
     shift
     check "caches agree with diffusers' hooks: ${*:-one rank}" "$skips" "${cached[@]}" "$@"
 }
-[ "${#cached[@]}" -ge 19 ] && agree 0
+[ "${#cached[@]}" -ge 20 ] && agree 0
 agree 0 --ulysses_degree 2
 agree 0 --ring_degree 2
 agree "$(unguided "${cached[@]}")" --cfg_degree 2

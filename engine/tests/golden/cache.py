@@ -267,19 +267,22 @@ def make(out, source, policy, steps, shape, cache, config_of):
 
 TRAINED = {"shapes-flux": [("fbcache", first_block(0.1)), ("magcache", mag(0.06, [1.0] + 15 * [0.985], 3, 0.2)),
                            ("taylorseer", taylor(3, 3, 1))],
-           "shapes-pixart": [("fbcache", first_block(0.2)), ("pab", broadcast(attention=2, cross=3))]}
-TRAINED_STEPS = 16
+           "shapes-pixart": [("fbcache", first_block(0.2)), ("pab", broadcast(attention=2, cross=3))],
+           "shapes-latte": [("pab", broadcast(attention=2, temporal=3, cross=4))]}
+TRAINED_STEPS = {"shapes-latte": 6}
 
 
 def make_trained(out, folder):
     source = folder.parent / f"e2e_{folder.name}"
     run, inputs = json.loads((source / "e2e.json").read_text()), load_file(source / "inputs.safetensors")
     opened = open_with(folder, run["scheduler"])
-    run |= {"num_inference_steps": TRAINED_STEPS, "vae": "vae_pixel_shuffle", "output": "latents only"}
+    steps, clip = TRAINED_STEPS.get(folder.name, 16), "video_length" in run
+    run |= {"num_inference_steps": steps, "output": "latents only"} | ({} if clip else {"vae": "vae_pixel_shuffle"})
     for policy, (cache, config_of) in TRAINED[folder.name]:
-        decisions, output = sample(opened, run, inputs, policy, TRAINED_STEPS, config_of)
-        check_margin(opened, run, inputs, policy, TRAINED_STEPS, cache, decisions)
-        output = {key: x for key, x in output.items() if not key.startswith("noise_pred")}  # the folder stays small
+        decisions, output = sample(opened, run, inputs, policy, steps, config_of)
+        check_margin(opened, run, inputs, policy, steps, cache, decisions)
+        kept = ("timesteps", f"latents_{steps // 2}", "latents_final") if clip else output
+        output = {key: x for key, x in output.items() if key in kept and not key.startswith("noise_pred")}  # the folder stays small
         write(out, f"e2e_{folder.name.replace('-', '_')}_{policy}", run | {"cache": cache, "decisions": decisions}, inputs, output)
 
 
