@@ -31,7 +31,8 @@ const report_figure_kind report_figure_contact = {
     .reading =
         "A row for each caption, a column for each case; the first column is what the others are compared with. Under "
         "each picture stand its PSNR to that one and the words that an exact rule reads in it; [words in "
-        "brackets] are not the caption's. A few pictures show what numbers mean, and prove nothing.",
+        "brackets] are not the caption's. Clips show four frames, from the first to the last. A few pictures show what "
+        "numbers mean, and prove nothing.",
     .on_request = true,
     .measure = measure_contact,
 };

@@ -116,32 +116,64 @@ static dit_status check_shape(const char *path, const dit_tensor_view *view)
                     SHOWN_EDGE);
 }
 
-/* One colour of one picture, into bytes that are three apart. */
-static dit_status read_plane(const dit_tensor_view *view, int64_t first, int64_t count, float *plane,
-                             unsigned char *out)
+/* How frames of a clip lie in its picture: four of them, from the first to the last, in two rows with a white line
+ * between. Less than four show the middle one. */
+typedef struct {
+    int64_t frames, width, height; /* of the file */
+    int edge;                      /* frames along a side: 1 or 2 */
+} frame_tiles;
+
+static int64_t frame_of_tile(const frame_tiles *t, int tile)
 {
-    DIT_TRY(dit_tensor_read(view, first, count, plane));
-    for (int64_t i = 0; i < count; i++) {
-        double shade = fmin(fmax((plane[i] + 1.0) / 2.0, 0.0), 1.0);
-        out[3 * i] = (unsigned char)lround(255.0 * shade);
-    }
+    return t->edge == 1 ? t->frames / 2 : tile * (t->frames - 1) / (t->edge * t->edge - 1);
+}
+
+/* Bytes from a picture's first pixel to the first of a tile. */
+static int64_t place_of_tile(const frame_tiles *t, int tile, int64_t row_pixels)
+{
+    return 3 * (tile / t->edge * (t->height + 1) * row_pixels + tile % t->edge * (t->width + 1));
+}
+
+/* One colour of one frame, into bytes that are three apart. */
+static dit_status read_plane(const dit_tensor_view *view, int64_t first, const frame_tiles *t, float *plane,
+                             int64_t row_pixels, unsigned char *out)
+{
+    DIT_TRY(dit_tensor_read(view, first, t->height * t->width, plane));
+    for (int64_t y = 0; y < t->height; y++)
+        for (int64_t x = 0; x < t->width; x++) {
+            double shade = fmin(fmax((plane[y * t->width + x] + 1.0) / 2.0, 0.0), 1.0);
+            out[3 * (y * row_pixels + x)] = (unsigned char)lround(255.0 * shade);
+        }
+    return DIT_OK;
+}
+
+static dit_status read_picture(const dit_tensor_view *view, int64_t number, const frame_tiles *t, float *plane,
+                               const report_pixels *out)
+{
+    unsigned char *rgb = out->rgb + 3 * out->width * out->height * number;
+    for (int tile = 0; tile < t->edge * t->edge; tile++)
+        for (int c = 0; c < 3; c++)
+            DIT_TRY(read_plane(view, ((number * 3 + c) * t->frames + frame_of_tile(t, tile)) * t->height * t->width, t,
+                               plane, out->width, rgb + place_of_tile(t, tile, out->width) + c));
     return DIT_OK;
 }
 
 static dit_status read_pictures(const char *path, const dit_tensor_view *view, report_pixels *out)
 {
     DIT_TRY(check_shape(path, view));
-    out->height = view->shape[view->rank - 2], out->width = view->shape[view->rank - 1];
+    frame_tiles t = {.frames = view->rank == 5 ? view->shape[2] : 1,
+                     .height = view->shape[view->rank - 2],
+                     .width = view->shape[view->rank - 1]};
+    t.edge = t.frames < 4 ? 1 : 2;
+    out->height = t.edge * t.height + t.edge - 1, out->width = t.edge * t.width + t.edge - 1;
     out->count = view->shape[0] < SHOWN_MOST ? (int)view->shape[0] : SHOWN_MOST;
-    int64_t plane = out->height * out->width, frames = view->rank == 5 ? view->shape[2] : 1;
-    float *values = malloc((size_t)plane * sizeof *values);
-    out->rgb = malloc((size_t)(3 * plane * out->count));
-    dit_status st = values && out->rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for pictures");
-    for (int i = 0; i < out->count; i++)
-        for (int c = 0; c < 3 && st == DIT_OK; c++)
-            st = read_plane(view, ((i * 3 + c) * frames + frames / 2) * plane, plane, values,
-                            out->rgb + 3 * plane * i + c);
-    free(values);
+    size_t bytes = (size_t)(3 * out->width * out->height * out->count);
+    float *plane = malloc((size_t)(t.height * t.width) * sizeof *plane);
+    out->rgb = malloc(bytes);
+    dit_status st = plane && out->rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for pictures");
+    if (st == DIT_OK) memset(out->rgb, 255, bytes);
+    for (int i = 0; i < out->count && st == DIT_OK; i++) st = read_picture(view, i, &t, plane, out);
+    free(plane);
     return st;
 }
 

@@ -26,7 +26,8 @@ dit_status report_shown_read(const dit_json *doc, const cJSON *record, int64_t p
 /* Whether word `index` of what was read in a picture, a row of report_shown, is not the caption's. */
 bool report_shown_is_wrong(const cJSON *row, int index);
 
-/* Colours of 8 bits, [count][height][width][3]; of a clip its middle frame. release accepts a zeroed one. */
+/* Colours of 8 bits, [count][height][width][3]; of a clip four frames, from the first to the last, in two rows with a
+ * white line between (of less than four the middle one). release accepts a zeroed one. */
 typedef struct {
     int count;
     int64_t width, height;

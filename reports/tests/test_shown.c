@@ -35,16 +35,38 @@ static void pixels_are_limited_rounded_and_in_the_order_of_pictures(void **state
     report_pixels_release(&pixels);
 }
 
-static void a_clip_is_its_middle_frame(void **state)
+static void a_clip_is_four_frames_with_a_line_between(void **state)
+{
+    (void)state;
+    static const unsigned char shades[] = {0, 0, 128, 255, 255};
+    static const int frames[] = {0, 2, 4, 7}; /* of eight */
+    report_pixels pixels;
+    char path[512];
+    write_pixels("pixels", (int64_t[]){2, 3, 8, 1, 2}, 5, path);
+    assert_int_equal(report_pixels_read(path, &pixels), DIT_OK);
+    assert_int_equal(pixels.height, 3);
+    assert_int_equal(pixels.width, 5);
+    const unsigned char *second = pixels.rgb + 3 * 15;
+    for (int tile = 0; tile < 4; tile++)
+        for (int x = 0; x < 2; x++)
+            for (int c = 0; c < 3; c++)
+                assert_int_equal(second[3 * (tile / 2 * 10 + tile % 2 * 3 + x) + c],
+                                 shades[((3 + c) * 16 + frames[tile] * 2 + x) % 5]);
+    for (int x = 0; x < 5; x++) assert_int_equal(second[3 * (5 + x)], 255);
+    assert_int_equal(second[3 * 2], 255);
+    report_pixels_release(&pixels);
+}
+
+static void a_clip_of_three_frames_is_its_middle_one(void **state)
 {
     (void)state;
     report_pixels pixels;
     char path[512];
-    write_pixels("pixels", (int64_t[]){1, 3, 4, 1, 2}, 5, path);
+    write_pixels("pixels", (int64_t[]){1, 3, 3, 1, 2}, 5, path);
     assert_int_equal(report_pixels_read(path, &pixels), DIT_OK);
     static const unsigned char shades[] = {0, 0, 128, 255, 255};
     for (int at = 0; at < 2; at++)
-        for (int c = 0; c < 3; c++) assert_int_equal(pixels.rgb[3 * at + c], shades[(c * 8 + 2 * 2 + at) % 5]);
+        for (int c = 0; c < 3; c++) assert_int_equal(pixels.rgb[3 * at + c], shades[(c * 6 + 2 + at) % 5]);
     report_pixels_release(&pixels);
 }
 
@@ -151,7 +173,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_are_limited_rounded_and_in_the_order_of_pictures),
-        cmocka_unit_test(a_clip_is_its_middle_frame),
+        cmocka_unit_test(a_clip_is_four_frames_with_a_line_between),
+        cmocka_unit_test(a_clip_of_three_frames_is_its_middle_one),
         cmocka_unit_test(other_tensors_are_refused),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(rows_of_a_record_are_checked),
