@@ -78,10 +78,16 @@ import shapes, torch
 from safetensors.torch import save_file
 for name, split in (("fresh", "test"), ("repeated", "train")):
     save_file({"pixels": 2 * torch.from_numpy(shapes.samples(split, 0, 8, False)[0]) - 1}, f"{sys.argv[1]}/{name}.safetensors")
+import nearest  # clips: in a file a colour's frames follow each other, in renders a frame's colours
+for split, repeats in (("test", False), ("train", True)):
+    clips = 2 * torch.from_numpy(shapes.samples(split, 0, 2, True)[0]).transpose(1, 2).contiguous() - 1
+    save_file({"pixels": clips}, f"{sys.argv[1]}/clips.safetensors")
+    made, clip = nearest.made_by(f"{sys.argv[1]}/clips.safetensors")
+    assert clip and (nearest.distances(made, 16, clip).max() < 0.01) == repeats
 PYTHON
         exits 1 "$python" ci/train/nearest.py "$work/repeated.safetensors" --split test --train 64 >"$work/said" && said '"ratio": 0.0'
 }
-ok "a model that repeats training pictures is found" nearest
+ok "a model that repeats training pictures or clips is found" nearest
 cooled() { # the line begins at the step that is named, and a run that has come farther refuses it
     train shapes_pixart cooled "${tiny[@]}" --cooldown 1:1 && said "stopped at step 2 of 2" && exits 1 train shapes_pixart halves --cooldown 1:1
 }
@@ -95,6 +101,20 @@ assert abs(rates[3] - 5e-4) < 1e-9 and abs(rates[4] - (5e-4 + 2e-5) / 2) < 1e-9,
 PYTHON
 }
 ok "a restart goes on after a cooldown" restarted
+still_clips() { # which steps of shapes-latte show clips in which nothing moves follows from the data's number, not from the run's
+    "$python" - <<'PYTHON'
+import sys
+from types import SimpleNamespace
+sys.path.insert(0, "ci/train")
+import shapes_latte
+training = shapes_latte.Training.__new__(shapes_latte.Training)
+training.args, training.run, training.clip = SimpleNamespace(batch=2), SimpleNamespace(step=7), True
+clips = [training.data("train", 2 * step, 2)[0] for step in (0, 1, 498, 500)]
+moves = [bool((x[:, 0] != x[:, -1]).any()) for x in clips]
+assert moves == [False, True, False, True], moves
+PYTHON
+}
+ok "still clips are those of every second early step" still_clips
 flow_times() { # a training samples at the times of FluxPipeline, as the engine does, and not at the scheduler's own
     "$python" - <<'PYTHON'
 import sys

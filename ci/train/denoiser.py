@@ -396,7 +396,7 @@ def card(training, log):
     shares = "\n".join(f"| {name} | {share:.3f} |" for name, share in (read[-1]["pictures"] if read else {}).items())
     return f"""# {training.name}
 
-A small {type(training.model.transformer).__name__} that draws captions of shapes, 32 x 32 pixels. MIT license. Its data are rendered;
+A small {type(training.model.transformer).__name__} that draws captions of shapes, {f"clips of {shapes.FRAMES} frames of " if training.clip else ""}32 x 32 pixels. MIT license. Its data are rendered;
 nobody's pictures, captions or weights went into it. The values here are the moving average of training, in float16.
 
 Made by `ci/train/{training.name.replace("-", "_")}.py`: {training.run.step} steps of {args.batch}, {training.run.seconds / 60:.0f} minutes, objective {args.objective},

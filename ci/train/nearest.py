@@ -16,11 +16,23 @@ import shapes
 BAR, CHUNK = 0.9, 4000
 
 
-def distances(pictures, train):
+def renders(split, first, count, clip):
+    """Pictures [count, values], clips frame after frame."""
+    return torch.from_numpy(shapes.samples(split, first, count, clip)[0]).flatten(1)
+
+
+def made_by(path):
+    """What a model made, as renders lie, and whether they are clips: in the file their frames come after their colours."""
+    pixels = load_file(path)["pixels"]
+    clip = pixels.dim() == 5 and pixels.shape[2] > 1  # a picture is one frame
+    return ((pixels.transpose(1, 2) if clip else pixels).flatten(1) / 2 + 0.5).clamp(0, 1), clip
+
+
+def distances(pictures, train, clip):
     """Euclidean distance of each picture to the nearest of the first `train` training pictures."""
-    least = torch.full((len(pictures),), float("inf"))
-    for first in range(0, train, CHUNK):
-        known = torch.from_numpy(shapes.samples("train", first, min(CHUNK, train - first), False)[0]).flatten(1)
+    least, chunk = torch.full((len(pictures),), float("inf")), CHUNK // shapes.FRAMES if clip else CHUNK
+    for first in range(0, train, chunk):
+        known = renders("train", first, min(chunk, train - first), clip)
         least = torch.minimum(least, torch.cdist(pictures, known).min(1).values)
     return least
 
@@ -31,9 +43,9 @@ def main():
     parser.add_argument("--split", required=True)
     parser.add_argument("--train", type=int, default=320000, help="training pictures, from the first; default %(default)d")
     args = parser.parse_args()
-    made = ((load_file(args.pixels)["pixels"].flatten(1) + 1) / 2).clamp(0, 1)
-    fresh = torch.from_numpy(shapes.samples(args.split, 0, len(made), False)[0]).flatten(1)
-    own, others = (distances(x, args.train).median().item() for x in (made, fresh))
+    made, clip = made_by(args.pixels)
+    fresh = renders(args.split, 0, len(made), clip)
+    own, others = (distances(x, args.train, clip).median().item() for x in (made, fresh))
     print(json.dumps({"pictures": len(made), "train": args.train, "median": round(own, 4), "median_of_renders": round(others, 4),
                       "ratio": round(own / others, 4)}))
     raise SystemExit(0 if own >= BAR * others else 1)

@@ -48,7 +48,8 @@ def values_of(folder):
 
 class Training(denoiser.Training):
     def data(self, split, first, count):
-        if split != "train" or self.run.step >= STILL_STEPS or self.run.step % 2:
+        step = first // self.args.batch  # whose data these are: threads may be ahead of the run's own
+        if split != "train" or step >= STILL_STEPS or step % 2:
             return super().data(split, first, count)
         pictures, slots = shapes.samples(split, first, count)
         for slot in MOTION_SLOTS:
