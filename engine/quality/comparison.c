@@ -348,21 +348,61 @@ static dit_status measure_change(const dit_judged_set *set, double **out)
     return DIT_OK;
 }
 
-static void put_change(dit_json_writer *w, cJSON *out, const dit_judged_set *set, const dit_judged_set *reference)
+static int index_of_caption(const dit_picture_set *set, const char *caption, const bool *taken)
 {
-    double *above = NULL, *below = NULL;
-    dit_interval ratio = {0};
-    if (set->pictures.size.frames == 1) return;
+    for (int i = 0; i < set->count; i++)
+        if (!taken[i] && strcmp(set->labels[i].caption, caption) == 0) return i;
+    return -1;
+}
+
+/* Finds for each picture the one of the reference that it is held against: that of its name, or, where the sets name theirs
+ * otherwise, one of its caption. */
+static dit_status find_partners(const dit_judged_set *set, const dit_judged_set *reference, int *partner)
+{
+    const dit_picture_size a = set->pictures.size, b = reference->pictures.size;
     dit_status st = check_prompts(set, reference);
+    for (int i = 0; i < set->pictures.count; i++) partner[i] = i;
+    if (st == DIT_OK || a.frames != b.frames || a.height != b.height || a.width != b.width) return st;
+    bool *taken = calloc((size_t)reference->pictures.count, sizeof *taken);
+    if (!taken) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d pictures", reference->pictures.count);
+    bool found = true;
+    for (int i = 0; i < set->pictures.count && found; i++) {
+        const char *caption = set->pictures.labels[i].caption;
+        int k = caption[0] ? index_of_caption(&reference->pictures, caption, taken) : -1;
+        found = k >= 0;
+        if (found) taken[k] = true, partner[i] = k;
+    }
+    free(taken);
+    if (found) dit_error_clear();
+    return found ? DIT_OK : st;
+}
+
+static dit_status compare_change(const dit_judged_set *set, const dit_judged_set *reference, dit_interval *ratio)
+{
+    int count = set->pictures.count;
+    double *above = NULL, *below = NULL, *paired = malloc((size_t)count * sizeof *paired);
+    int *partner = malloc((size_t)count * sizeof *partner);
+    dit_status st = paired && partner ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d pictures", count);
+    if (st == DIT_OK) st = find_partners(set, reference, partner);
     if (st == DIT_OK) st = measure_change(set, &above);
     if (st == DIT_OK) st = measure_change(reference, &below);
     if (st == DIT_OK) {
-        const dit_grouped a = grouped(set, above), b = grouped(reference, below);
-        st = dit_ratio_of_means(&a, &b, &ratio);
+        for (int i = 0; i < count; i++) paired[i] = below[partner[i]];
+        const dit_grouped a = grouped(set, above), b = grouped(set, paired);
+        st = dit_ratio_of_means(&a, &b, ratio);
     }
-    put_interval(w, out, "change", st, "ratio", ratio);
     free(above);
     free(below);
+    free(paired);
+    free(partner);
+    return st;
+}
+
+static void put_change(dit_json_writer *w, cJSON *out, const dit_judged_set *set, const dit_judged_set *reference)
+{
+    dit_interval ratio = {0};
+    if (set->pictures.size.frames == 1) return;
+    put_interval(w, out, "change", compare_change(set, reference, &ratio), "ratio", ratio);
 }
 
 dit_status dit_judged_set_pairs(dit_judged_set *set, const dit_judged_set *reference, cJSON *out)

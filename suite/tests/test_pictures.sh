@@ -101,6 +101,12 @@ ok "a picture alone is that of a batch of all" near
 
 write_workload seeded.json '"prompts": "shapes:test:6"' '"weights": ["trained", "seeded"]'
 ok "seeded weights stand beside as a control" eval '"$ditbench" run seeded.json --output seeded -q && holds seeded "len({q[\"digest\"] for q in quality if q}) == 2"'
+write_workload clips.json '"prompts": "shapes:test:2", "num_images": 2, "num_inference_steps": 2' '"model": ["shapes-latte"]'
+clips() { # their captions tell of motions, and renders beside them are clips
+    "$ditbench" run clips.json --output clips -q && holds clips \
+        'quality[0]["accuracy"]["motion"]["asked"] >= 2 and quality[0]["renders"]["set"] == "shapes-clips:test:2" and quality[0]["renders"]["change"]["ratio"] > 0'
+}
+ok "a model of clips is judged by motions, too" clips
 figure() { "$ditbench" report all >/dev/null && head -1 all/report/pareto.csv | grep -q latency_s && grep -q 'no runs with fewer steps beside it' all/report/pareto.gp && [ -s all/report/pareto.svg ]; }
 ok "the figure of quality over time, which says that a line is missing" figure
 
