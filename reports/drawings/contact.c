@@ -11,6 +11,7 @@
 enum {
     CONTACT_ROWS = 6,
     CONTACT_COLUMNS = 9,
+    CONTACT_LEAST = 4,    /* columns that have room: a figure is not narrower, and pictures stay square */
     CONTACT_PICTURE = 96, /* edge of a picture as drawn, in pixels */
     CONTACT_CELL = 107,
     CONTACT_CAPTION = 104, /* width of the captions on the left */
@@ -277,7 +278,8 @@ static dit_status draw(contact_sheet *s)
 {
     report_composition *c = s->c;
     dit_buffer *script = &c->files->script, footer = {0};
-    int width = CONTACT_CAPTION + s->count * CONTACT_CELL, height = measure_rows(s);
+    int columns = s->count < CONTACT_LEAST ? CONTACT_LEAST : s->count, height = measure_rows(s);
+    int width = CONTACT_CAPTION + columns * CONTACT_CELL;
     dit_buffer_text(&footer, c->footer);
     if (s->left_out) dit_buffer_printf(&footer, " · %d cases are left out", s->left_out);
     dit_buffer_printf(&footer, " · enlarged, each pixel as a square");
