@@ -145,3 +145,9 @@ char *report_copy(const char *text)
 {
     return strdup(text ? text : "");
 }
+
+void report_hardware_words(const cJSON *hardware, int size, char *out)
+{
+    const char *gpu = dit_json_text_or(hardware, "gpu", ""), *cpu = dit_json_text_or(hardware, "cpu", "");
+    snprintf(out, (size_t)size, "%s%s%s", gpu, *gpu && *cpu ? "; " : "", cpu);
+}

@@ -6,6 +6,7 @@
 #define DIT_REPORTS_TEXT_H
 
 #include "base/buffer.h"
+#include "base/json.h"
 
 typedef enum {
     REPORT_UNIT_SECONDS,
@@ -55,5 +56,8 @@ double report_text_width(const char *text, double font_px);
 
 /* Returns a copy from malloc; NULL is copied as "". Returns NULL without memory. */
 char *report_copy(const char *text);
+
+/* Names the machine that a session's `hardware` object is of: its GPUs, if it has any, before its processor. `size`: of out. */
+void report_hardware_words(const cJSON *hardware, int size, char *out);
 
 #endif

@@ -118,7 +118,7 @@ static bool has_markers(const report_grid *grid)
     for (int i = 0; i < grid->count; i++) {
         if (grid->cells[i].bar.n > 0 && grid->cells[i].bar.has_marker) return true;
     }
-    return !grid->simulated; /* measured records have them, or the page says that they lack them */
+    return false;
 }
 
 static bool is_seeded(const report_cell *cell)

@@ -15,7 +15,9 @@ static void measure_memory(const report_case *kase, report_bar *out)
     }
     if (beyond > 0) out->part[4] = beyond; /* peaks of classes may fall apart in time: their sum is mostly more */
     out->n = kase->metric[REPORT_WEIGHTS_BYTES].n;
-    out->has_marker = kase->metric[REPORT_RSS_BYTES].n > 0;
+    bool on_device =
+        kase->metric[REPORT_DEVICE_RESERVED_BYTES].n > 0; /* then these bytes lie there, not in the process */
+    out->has_marker = !on_device && kase->metric[REPORT_RSS_BYTES].n > 0;
     out->marker = kase->metric[REPORT_RSS_BYTES].median;
 }
 

@@ -82,6 +82,21 @@ static void write_evidence(const report_grid *grid, const report_figure_kind *ki
     if (grid->published) dit_buffer_text(out, " · hollow: published");
 }
 
+static bool ran_on_devices(const report_table *table)
+{
+    for (int i = 0; i < table->case_count; i++)
+        if (table->cases[i].metric[REPORT_DEVICE_RESERVED_BYTES].n) return true;
+    return false;
+}
+
+static void write_hardware(const report_table *table, dit_buffer *out)
+{
+    const cJSON *gpus = dit_json_member(dit_json_member(table->session.root, "hardware"), "gpus");
+    const char *gpu = ran_on_devices(table) ? dit_json_text_or(cJSON_GetArrayItem(gpus, 0), "name", "") : "";
+    dit_buffer_printf(out, " · %s%shardware %.12s", gpu, *gpu ? ", " : "",
+                      report_session_text(table, "hardware/hardware_id"));
+}
+
 void report_footer_write(const report_table *table, const report_grid *grid, const report_figure_kind *kind, bool bare,
                          dit_buffer *out)
 {
@@ -90,6 +105,6 @@ void report_footer_write(const report_table *table, const report_grid *grid, con
     write_evidence(grid, kind, out);
     if (bare) return;
     dit_buffer_printf(out, "\ncommit %.40s%s", report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "");
-    if (grid->measured) dit_buffer_printf(out, " · hardware %.12s", report_session_text(table, "hardware/hardware_id"));
+    if (grid->measured) write_hardware(table, out);
     dit_buffer_printf(out, " · session %.80s", report_session_text(table, "session_id"));
 }

@@ -19,17 +19,15 @@ static void add_session(dit_json_writer *w, const report_page *page, cJSON *out)
 {
     static const struct {
         const char *key, *path;
-    } texts[] = {{"session_id", "session_id"},
-                 {"workload", "workload/name"},
-                 {"title", "workload/title"},
-                 {"started", "started"},
-                 {"commit", "suite/commit"},
-                 {"hardware", "hardware/cpu"},
-                 {"hardware_id", "hardware/hardware_id"}};
+    } texts[] = {{"session_id", "session_id"}, {"workload", "workload/name"}, {"title", "workload/title"},
+                 {"started", "started"},       {"commit", "suite/commit"},    {"hardware_id", "hardware/hardware_id"}};
     const cJSON *suite = dit_json_member(page->table->session.root, "suite");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         dit_json_put_string(w, out, texts[i].key, report_session_text(page->table, texts[i].path));
     }
+    char machine[256];
+    report_hardware_words(dit_json_member(page->table->session.root, "hardware"), sizeof machine, machine);
+    dit_json_put_string(w, out, "hardware", machine);
     static const char *const said[] = {"name", "note"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const char *text = report_session_text(page->table, said[i]);

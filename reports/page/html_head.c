@@ -353,12 +353,12 @@ static void put_facts(const report_page *page, dit_buffer *out)
     const report_table *table = page->table;
     const cJSON *suite = dit_json_member(table->session.root, "suite");
     bool dirty = dit_json_is_true(suite, "dirty");
-    char commit[128], hardware[256];
+    char commit[128], machine[200], hardware[256];
     snprintf(commit, sizeof commit, "%.80s%s", report_session_text(table, "suite/commit"),
              dirty ? " with uncommitted changes" : "");
-    const char *cpu = report_session_text(table, "hardware/cpu"),
-               *id = report_session_text(table, "hardware/hardware_id");
-    snprintf(hardware, sizeof hardware, "%.120s%s%.40s", cpu, cpu[0] && id[0] ? ", id " : "", id);
+    const char *id = report_session_text(table, "hardware/hardware_id");
+    report_hardware_words(dit_json_member(table->session.root, "hardware"), sizeof machine, machine);
+    snprintf(hardware, sizeof hardware, "%s%s%.40s", machine, machine[0] && id[0] ? ", id " : "", id);
     put(out, "<dl class=\"facts\">\n");
     put_names(page, out);
     put_fact("evidence", evidence_of(page), out);

@@ -155,7 +155,8 @@ in_bf16() {
     workload half.json '"platform": "local-gpu", "threads_per_rank": 1,' '"element": ["fp32", "bf16"]'
     exits 0 on_emulated "$ditbench" run half.json -q --output "$work/half" >/dev/null &&
         "$ditbench" verify "$work/half" >/dev/null && [ "$(grep -c '"status":"ok"' half/journal.jsonl)" -eq 2 ] &&
-        grep -q '"count":1,"element":"bf16","shared":false' half/journal.jsonl && grep -q '"gpus":\[{' half/journal.jsonl
+        grep -q '"count":1,"element":"bf16","shared":false' half/journal.jsonl && grep -q '"gpus":\[{' half/journal.jsonl &&
+        "$ditbench" show "$work/half" | grep -q '^started .* on .*, sm_[0-9]*.*; .*, version '
 }
 # Exact methods of FLUX agree to 0.01 in bf16. Its latents in fp8, which layers of 1024 and more take, are three times as far away.
 in_fp8() {

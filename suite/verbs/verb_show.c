@@ -66,8 +66,9 @@ static void print_head(const suite_session *session, const suite_history *histor
            suite_colour_end(stdout, word), *word ? ")" : "");
     printf("workload %s  %s\n", dit_json_text_or(dit_json_member(history->session, "workload"), "name", ""),
            dit_json_text_or(dit_json_member(history->session, "workload"), "title", ""));
-    printf("started  %s on %s, version %s\n", dit_json_text_or(history->session, "started", ""),
-           dit_json_text_or(dit_json_member(history->session, "hardware"), "cpu", ""),
+    char machine[256];
+    report_hardware_words(dit_json_member(history->session, "hardware"), sizeof machine, machine);
+    printf("started  %s on %s, version %s\n", dit_json_text_or(history->session, "started", ""), machine,
            dit_json_text_or(dit_json_member(history->session, "suite"), "version", ""));
     suite_results_print_software(history->session, NULL, "", stdout);
 }
