@@ -136,6 +136,14 @@ def one_knot(data):
     data.change("results/calibration/published.json", many)
 
 
+def shared_sockets(data):
+    def shared(document):
+        document["classes"]["upi-skylake"]["sharing"] = "duplex"
+        return True
+
+    data.change("workloads/links/links.json", shared)
+
+
 def as_printed(data):
     def nothing(document):
         for row in document["contradictions"]:
@@ -177,6 +185,9 @@ MECHANISMS = {
     "l2": ("passes whose bytes lie in the L2 cache", no_l2),
     "ring-tie": ("kernels and messages that start at once: kernels first instead", messages_wait),
     "channels": ("two channels of a collective between nodes", no_channels),
+    "stages-wait": ("stages that wait for their device before each message", lambda d: d.drop(PROFILES, "stages_wait")),
+    "gathers-copied": ("copies of what DistriFusion gathers", lambda d: d.drop(PROFILES, "gathers_copied")),
+    "sockets": ("a link between sockets that carries several messages as fast as one: shared instead", shared_sockets),
     "few-peers": ("two knots of an all-to-all: one instead", one_knot),
     "contradictions": ("doubtful, repeated and restated points: as printed instead", as_printed),
 }

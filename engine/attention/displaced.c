@@ -28,9 +28,10 @@
 
 /* The state of a policy of this file; each has the parts that it needs. */
 typedef struct {
-    float *keys;  /* [rows][2][B][Hk D]: what a call attends to, where that is no slot        */
-    float *slots; /* [calls][slot_floats]: what each call keeps from step to step             */
-    float *sends; /* [calls][slot_floats]: what each call sends; distrifusion sends slots     */
+    float *keys;   /* [rows][2][B][Hk D]: what a call attends to, where that is no slot        */
+    float *joined; /* [rows][2][B][Hk D]: its copy, as other software makes it; NULL: none     */
+    float *slots;  /* [calls][slot_floats]: what each call keeps from step to step             */
+    float *sends;  /* [calls][slot_floats]: what each call sends; distrifusion sends slots     */
     int64_t slot_floats;
     dit_comm_exchange *transfers; /* [calls][transfers_per_call] */
     int transfers_per_call;
@@ -119,11 +120,11 @@ static dit_status take_state(dit_attention *attention)
         "one layer alone has no steps; use ulysses_degree and ring_degree");
 }
 
-static dit_status prepare_gather(dit_attention *attention)
+/* Takes room for the rows of all ranks. */
+static dit_status prepare_rows(dit_attention *attention, float **out)
 {
     const dit_attention_shape *shape = &attention->shape;
-    return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape),
-                                 &kept(attention)->keys);
+    return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape), out);
 }
 
 /* Takes a slot of `floats` floats and `transfers` transfers for each call of a forward. */
@@ -270,6 +271,16 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
     attention_hop_end(attention, 0, flops, began, dit_timing_now(timing));
 }
 
+/* Returns the rows of `keys`, or their copy: other software gathers into a flat buffer, copies each rank's rows out of
+ * it, and joins them in a new tensor for every call. */
+static const float *join_rows(dit_attention *attention, const dit_attention_shape *shape, const float *keys)
+{
+    enum { OUT_OF_THE_FLAT_BUFFER, INTO_A_NEW_TENSOR, COPIES };
+    float *joined = kept(attention)->joined;
+    for (int i = 0; i < COPIES && joined; i++) copy_rows(attention, shape, keys, all_rows(attention, shape), joined);
+    return joined ? joined : keys;
+}
+
 /* Gathers all ranks' rows of this call in `keys` and attends to them. */
 static dit_status attend_synchronously(dit_attention *attention, const dit_attention_shape *shape,
                                        const dit_attention_io *io, float *keys)
@@ -279,7 +290,7 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
     assert(kept(attention)->under_way == 0); /* the last step before began nothing */
     const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
     DIT_TRY(dit_comm_all_gather(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes));
-    attention_keys fresh = packed_keys(shape, keys, all_rows(attention, shape));
+    attention_keys fresh = packed_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
     attend(attention, shape, io, &fresh);
     return DIT_OK;
 }
@@ -309,7 +320,8 @@ static dit_status distrifusion_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
     DIT_TRY(take_state(attention));
-    if (!has_stale_steps(attention->rt)) return prepare_gather(attention);
+    if (attention->rt->parallel.habits.gathers_copied) DIT_TRY(prepare_rows(attention, &kept(attention)->joined));
+    if (!has_stale_steps(attention->rt)) return prepare_rows(attention, &kept(attention)->keys);
     return prepare_slots(attention, all_rows(attention, shape) * row_floats(shape), 1);
 }
 
@@ -322,7 +334,7 @@ static dit_status distrifusion_forward(dit_attention *attention, const dit_atten
     if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, keys);
     DIT_TRY(finish_transfers(attention));
     const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
-    attention_keys known = packed_keys(shape, keys, all_rows(attention, shape));
+    attention_keys known = packed_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
     attend(attention, shape, io, &known);
     if (is_last_step(attention)) return DIT_OK;
     DIT_TRY(dit_comm_all_gather_begin(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes,
@@ -347,7 +359,7 @@ static dit_status pcpp_prepare(dit_attention *attention)
     const dit_attention_shape *shape = &attention->shape;
     int64_t floats = neighbours(attention) * shared_rows(attention, shape) * row_floats(shape);
     DIT_TRY(take_state(attention));
-    DIT_TRY(prepare_gather(attention));
+    DIT_TRY(prepare_rows(attention, &kept(attention)->keys));
     if (!has_stale_steps(attention->rt)) return DIT_OK;
     DIT_TRY(prepare_slots(attention, floats, neighbours(attention)));
     return dit_arena_activations(&attention->rt->comm_arena, shape->calls * floats, &kept(attention)->sends);
@@ -427,7 +439,7 @@ const dit_attention_policy dit_attention_pcpp = {
 static dit_status naive_prepare(dit_attention *attention)
 {
     DIT_TRY(take_state(attention));
-    return attention->rt->parallel.warmup_steps > 0 ? prepare_gather(attention) : DIT_OK;
+    return attention->rt->parallel.warmup_steps > 0 ? prepare_rows(attention, &kept(attention)->keys) : DIT_OK;
 }
 
 static dit_status naive_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)

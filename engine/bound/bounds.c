@@ -62,12 +62,19 @@ static void watch_piece(void *context, const dit_piece *piece)
     watch->at = -1;
 }
 
+static void watch_wait(void *context)
+{
+    const block_watch *watch = context;
+    watch->guest.wait_for_device(watch->guest.context);
+}
+
 static dit_guest watched(block_watch *watch)
 {
     dit_guest guest = watch->guest;
     guest.context = watch;
     guest.now_s = watch_now_s, guest.begin_entry = watch_entry;
     guest.at_piece = watch_piece, guest.at_attention = watch_attention;
+    guest.wait_for_device = watch_wait;
     return guest;
 }
 

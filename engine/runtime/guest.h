@@ -22,17 +22,18 @@ typedef struct {
     int64_t batch, branches, image_rows, text_rows, segments, frames; /* of this rank and window; frames of latents */
 } dit_piece;
 
-/* Every member is required but begin_step, and those of pieces. */
+/* Every member is required but begin_step, wait_for_device, and those of pieces. */
 typedef struct {
     dit_habits habits;          /* of the software whose run is predicted                             */
     const dit_kernels *kernels; /* operators that take the guest's time and touch no array: arrays are address space */
-    void *context;              /* of the next four */
+    void *context;              /* of the next five */
     double (*now_s)(void *context);
     void (*begin_entry)(void *context, int64_t at, int64_t of);
     /* Called around each piece, with its size and at its end with NULL, and around its attention over the sequence, if
      * it has any. NULL: not called. */
     void (*at_piece)(void *context, const dit_piece *piece);
     void (*at_attention)(void *context, bool begins);
+    void (*wait_for_device)(void *context); /* the host does, as other software lets it; NULL: it never does */
     int (*begin_step)(void *steps, const struct dit_runtime *rt, int step); /* NULL: every step is done */
     void *steps;                                                            /* of begin_step            */
 } dit_guest;
@@ -60,6 +61,12 @@ static inline void dit_guest_at_piece(const dit_guest *guest, const dit_piece *p
 static inline void dit_guest_at_attention(const dit_guest *guest, bool begins)
 {
     if (guest && guest->at_attention) guest->at_attention(guest->context, begins);
+}
+
+/* The host of this rank waits until its device has done all that was issued. */
+static inline void dit_guest_wait_for_device(const dit_guest *guest)
+{
+    if (guest && guest->wait_for_device) guest->wait_for_device(guest->context);
 }
 
 /* This rank begins `step`. Returns the step to do: this one, or a later one where a guest leaves out those between. It

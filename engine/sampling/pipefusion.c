@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     int stage, stages, warmup_steps, steps, last_left;
     int left_out; /* steps that a guest has left out */
-    bool fill;
+    bool fill, waits;
     int64_t tasks;
     channel arriving[DIT_MAX_STAGES + 2], leaving[DIT_MAX_STAGES + 2];
     int arriving_count, leaving_count;
@@ -168,6 +168,7 @@ static dit_status pipefusion_create(dit_sampler *s)
     p->comm = rt->comm[DIT_AXIS_PIPEFUSION];
     p->stage = dit_comm_rank(p->comm), p->stages = dit_comm_size(p->comm);
     p->steps = s->scheduler->steps, p->warmup_steps = p->steps - stale;
+    p->waits = rt->parallel.habits.stages_wait;
     p->fill = dit_parallel_has_fill(&rt->parallel, &rt->facts);
     p->tasks = p->fill + p->warmup_steps + (int64_t)stale * s->part_count;
     if (p->stage > 0) DIT_TRY(add_arriving(p, (channel){.kind = STREAM, .peer = p->stage - 1}));
@@ -213,6 +214,12 @@ static void take(pipeline *p, const channel *l, task t, const float *arrived)
     copy(p, arrived, message_floats(p, l, band), to);
 }
 
+static bool receives(const pipeline *p, int64_t index)
+{
+    int band;
+    return p->stage > 0 || takes_latents(p, task_at(p, index), &band);
+}
+
 /* Waits for the messages of task `index`. The model's window is already that of the task. */
 static dit_status receive(pipeline *p, int64_t index)
 {
@@ -243,6 +250,17 @@ static dit_status wait_for_leaving(pipeline *p, int band)
     return DIT_OK;
 }
 
+/* Another software's host waits for its device before it sends or receives: for what was computed, and for what was
+ * sent. Latents are so small that they leave before they are received. */
+static dit_status wait_for_all(pipeline *p)
+{
+    for (int i = 0; i < p->leaving_count; i++)
+        for (int64_t slot = 0; slot <= p->sampler->part_count && p->leaving[i].kind != LATENTS; slot++)
+            DIT_TRY(finish(p, &p->leaving[i], slot));
+    dit_guest_wait_for_device(p->sampler->rt->guest);
+    return DIT_OK;
+}
+
 static dit_status send(pipeline *p, channel *l, int band)
 {
     dit_sampler *s = p->sampler;
@@ -260,6 +278,7 @@ static dit_status send(pipeline *p, channel *l, int band)
 
 static dit_status send_all(pipeline *p, task t)
 {
+    if (p->waits) DIT_TRY(wait_for_all(p));
     for (int i = 0; i < p->leaving_count; i++) {
         channel *l = &p->leaving[i];
         if (l->kind == LATENTS && (t.step == DIT_STEP_FILL || t.step == p->steps - 1)) continue;
@@ -280,6 +299,13 @@ static void poll(void *context)
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Posts the receives of task `index` as a software does whose stages wait. */
+static dit_status post_late(pipeline *p, int64_t index)
+{
+    if (receives(p, index)) DIT_TRY(wait_for_all(p));
+    return post(p, index);
+}
 
 /* Runs one forward of this stage, whose messages have been received. */
 static dit_status work(pipeline *p, task t, const dit_condition *condition)
@@ -328,9 +354,10 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
         dit_model_set_window(s->model, &window);
         DIT_TIMED(s->rt, DIT_TIME_STAGES, {
             DIT_TRY(receive(p, i));
-            if (i + 1 < p->tasks) DIT_TRY(post(p, i + 1));
+            if (i + 1 < p->tasks && !p->waits) DIT_TRY(post(p, i + 1));
         });
         DIT_TRY(work(p, t, condition));
+        if (i + 1 < p->tasks && p->waits) DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(post_late(p, i + 1)));
         if (t.step != DIT_STEP_FILL && (t.band == DIT_WINDOW_ALL || t.band == s->part_count - 1))
             DIT_TRY(dit_sampler_end_step(s, t.step, began, false));
     }

@@ -90,6 +90,7 @@ dit_cost_group dit_sim_links_group(const dit_sim_links *links, const int *ranks,
         if (size > 1 && same_node(links, ranks[i], next)) inside = fmin(inside, bandwidth);
     }
     group.ring_bandwidth_bytes_per_s = ring;
+    group.ends_bytes_per_s = links->any.bandwidth_bytes_per_s;
     if (isfinite(inside)) group.bandwidth_bytes_per_s = inside;
     group.network_bandwidth_bytes_per_s *= fmin((double)links->adapters_per_node, (double)size / group.nodes);
     return group;

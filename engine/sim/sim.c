@@ -315,6 +315,11 @@ static void at_attention(void *context, bool begins)
     sim->census.done = true;
 }
 
+static void wait_for_device(void *context)
+{
+    dit_sim_synchronise(context);
+}
+
 dit_guest dit_sim_guest(dit_sim *sim)
 {
     return (dit_guest){.habits = sim->profile.habits,
@@ -323,7 +328,8 @@ dit_guest dit_sim_guest(dit_sim *sim)
                        .now_s = guest_now_s,
                        .begin_entry = begin_entry,
                        .at_piece = at_piece,
-                       .at_attention = at_attention};
+                       .at_attention = at_attention,
+                       .wait_for_device = wait_for_device};
 }
 
 bool dit_sim_batch(const dit_sim *sim, int64_t *bytes)

@@ -309,13 +309,19 @@ static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol prot
     return protocol == DIT_COST_LL ? fmin(ll_ceiling(g), ll_share * link) : link;
 }
 
+/* Returns what a rank's own links bring in its node. */
+static double ends_bandwidth(const dit_cost_group *g)
+{
+    return g->nodes <= 1 && g->ends_bytes_per_s > 0 ? g->ends_bytes_per_s : simulated_bandwidth(g);
+}
+
 /* Predicts a group of messages to several peers, which share the rank's links. What many peers cost is lost at the
  * ranks' ends, so links that slow senders share with others are no fuller; between nodes it is lost on the network. */
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
     double message = bytes / peers / (g->tensors > 1 ? g->tensors : 1);
-    double link = fmin(simulated_bandwidth(g), channels_bandwidth(g, peers, message));
-    double left = link * peers_share(g, peers);
+    double channels = channels_bandwidth(g, peers, message), link = fmin(simulated_bandwidth(g), channels);
+    double left = fmin(ends_bandwidth(g), channels) * peers_share(g, peers);
     dit_cost_exchange e = {.algorithm = DIT_COST_RING, .protocol = protocol};
     e.latency_s = base_latency_s[DIT_COST_RING][protocol] +
                   hop_latency_s[DIT_COST_RING][g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];

@@ -57,7 +57,9 @@ typedef struct {
     double network_bandwidth_bytes_per_s; /* of a node: all adapters of its ranks together; 0: as inside */
     double ring_bandwidth_bytes_per_s;    /* of simulated messages when every rank sends to the next at once; 0: the
                                              lesser of the two above */
-    int ranks, nodes;                     /* nodes <= ranks                                          */
+    double ends_bytes_per_s; /* what a rank has to its node, whatever lies between two ranks; 0: as from one rank to
+                                the next                                                                         */
+    int ranks, nodes;        /* nodes <= ranks                                          */
     double inside_latency_s, network_latency_s;                         /* of one message on the simulated links */
     double inside_many_peers_efficiency, network_many_peers_efficiency; /* 0: 1                      */
     double inside_few_peers_efficiency, network_few_peers_efficiency;   /* 0: as many_peers          */
@@ -98,7 +100,8 @@ typedef struct {
  *   - For every doubling of the peers that a rank exchanges with at once (1 in send_recv, ranks - 1 in all_to_all) its
  *     bandwidth is multiplied by few_peers_efficiency up to three peers, and by many_peers_efficiency from there on:
  *     the network's between nodes, else those inside a node. Two peers keep the root of what three keep. Inside a
- *     node the loss is at the ranks' ends (ends_s): links that many ranks share carry no more bytes because of it.
+ *     node the loss is at the ranks' ends (ends_s), of what their own links bring: links that many ranks share carry no
+ *     more bytes because of it, and a slower link on the way loses nothing more.
  *   - Between nodes a message has one channel, and a collective several: NCCL doubles the rings that it has found
  *     (src/graph/connect.cc, ncclTopoPostset). Where a channel cannot fill the adapter, as over TCP sockets, a
  *     collective is faster than a message by network_collective_times.

@@ -108,6 +108,23 @@ static void simulated_messages_take_the_librarys_time(void **state)
     assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_GATHER, 1e10).bandwidth_factor, 367.6 / 50, 1e-12);
 }
 
+/* A slower link between two sockets takes nothing from what the ends of three ranks lose. */
+static void ends_lose_of_their_own_links(void **state)
+{
+    dit_cost_group g = group_of(DIT_COST_PCIE, 12e9, 3, 1);
+    (void)state;
+    g.inside_many_peers_efficiency = 0.25;
+    double of_the_link = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 2e9).ends_s;
+    g.ends_bytes_per_s = 24e9;
+    dit_cost_exchange e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 2e9);
+    assert_close(e.ends_s - e.latency_s, (of_the_link - e.latency_s) / 2, 1e-9);
+    assert_close(e.bandwidth_factor, 1, 0);
+    g.ends_bytes_per_s = 48e9; /* as much as the link passes: nothing is lost at the ends */
+    e = dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 2e9);
+    assert_close(e.ends_s, 0, 0);
+    assert_close(e.seconds - e.latency_s, 2e9 / 12e9, 1e-9);
+}
+
 /* Published layer rates of PCIe hosts come to 3.8 GB/s for a rank of Ulysses among 4, to 1.2 among 8, and to 15 for a
  * rank of a ring. Inside a node the ends take that; the links between them pass what they pass. */
 static void many_peers_at_once_have_less_each_for_every_doubling(void **state)
@@ -437,6 +454,7 @@ int main(void)
         cmocka_unit_test(simulated_messages_take_the_librarys_time),
         cmocka_unit_test(many_peers_at_once_have_less_each_for_every_doubling),
         cmocka_unit_test(few_peers_may_lose_otherwise_than_many),
+        cmocka_unit_test(ends_lose_of_their_own_links),
         cmocka_unit_test(collectives_have_two_channels_between_nodes),
         cmocka_unit_test(a_message_has_its_share_of_the_channels),
         cmocka_unit_test(generations_are_read_from_the_architecture),

@@ -117,6 +117,21 @@ predicts_in_named_software() {
     "$ditbench" simulate --points results/published/paper_numbers.json --filter "index == 0" --json 2>/dev/null | grep -q '"profile":.*"pytorch-eager'
 }
 
+# Predicted seconds of published points: HunyuanDiT, 2048 px, 4 and 8 stages that wait for each other's skips (printed: 51.2
+# and 50.75 s), and DistriFusion of PixArt on 8 A100, which copies K and V; then of software that does neither.
+predicted() {
+    "$ditbench" simulate --points results/published/paper_numbers.json --filter "index in [534, 535, 593]" --json 2>/dev/null |
+        sed -n 's/.*"predicted":[^0-9]*\([0-9.]*\).*/\1/p' | tr '\n' ' '
+}
+habits_take_time() {
+    { predicted && echo; } >"$work/habits" && cp -r workloads "$work/without" &&
+        sed -i '/^  "\(stages_wait\|gathers_copied\)": true,$/d' "$work"/without/profiles/*.json || return 1
+    { DITBENCH_WORKLOADS=$work/without predicted && echo; } >>"$work/habits"
+    awk '{ print "# 4 stages " $1 " s, 8 stages " $2 " s, DistriFusion " $3 " s"; eight[++n] = $2; copied[n] = $3 }
+        NR == 1 { flat = $2 > 0.9 * $1 }
+        END { exit !(n == 2 && flat && eight[2] < 0.6 * eight[1] && eight[2] > 0 && copied[1] > copied[2] + 0.1) }' "$work/habits"
+}
+
 names_the_calibration() {
     printf '{"schema":"ditbench.calibration/1","parameters":[]}' >"$work/none.json"
     "$ditbench" run "$work/hybrid.json" -q --filter "mesh == 'u4'" --calibration "$work/none.json" \
@@ -360,6 +375,7 @@ ok "and the software, with whether it was ever measured" names_the_software
 ok "compare names the software of both sides" compares_software
 ok "simulate names the software of each point" predicts_in_named_software
 ok "and the calibration, which resume insists on" names_the_calibration
+ok "stages that wait for skips gain nothing, and copies of what is gathered take time" habits_take_time
 ok "what a simulation started from stays beside its record" keeps_the_files
 ok "two sessions have the same records, whatever runs beside what" two_sessions_agree
 ok "a device that is too small is a result with its figures" too_small_is_a_result
