@@ -451,9 +451,8 @@ static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
     DIT_TRY(dit_json_optional_string(doc, row, pointer, "scope", &scope));
     if (dit_json_member(row, "profiles")) DIT_TRY(check_texts(doc, row, pointer, "profiles"));
     if (dit_json_member(row, "platforms")) DIT_TRY(check_texts(doc, row, pointer, "platforms"));
-    if (strcmp(joint_text, "replicate") != 0 && strcmp(joint_text, "divisible") != 0)
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is neither replicate nor divisible",
-                             joint_text);
+    if (strcmp(joint_text, "replicate") != 0)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is not replicate", joint_text);
     if (strcmp(scope, "pipeline") == 0 || strcmp(scope, "latents") == 0) return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "scope \"%s\" is neither pipeline nor latents", scope);
 }
@@ -588,7 +587,6 @@ void suite_published_habits_of(const suite_published_names *names, const suite_p
         out->prompts_differ = cJSON_IsTrue(dit_json_member(row, "prompts_differ"));
         out->synchronous_more = (int)dit_json_int_or(row, "synchronous_steps_more", 0);
         out->text_replicated = strcmp(dit_json_text_or(row, "joint_text", ""), "replicate") == 0;
-        out->text_divisible = strcmp(dit_json_text_or(row, "joint_text", ""), "divisible") == 0;
         out->profiles = dit_json_member(row, "profiles");
         out->platforms = dit_json_member(row, "platforms");
         break;

@@ -106,7 +106,6 @@ typedef struct {
     int synchronous_more;        /* synchronous steps beyond the warm-up steps that it tells of    */
     bool text_replicated;        /* every sequence rank computes all of a joint text               */
     bool prompts_differ;         /* of the images of a batch                                       */
-    bool text_divisible;         /* so it does where their number does not divide the text         */
     const cJSON *profiles;       /* profiles of its software in place of those of run times; NULL  */
     const cJSON *platforms;      /* platforms with its hosts in place of those of hardware.json; NULL */
 } suite_published_habits;

@@ -318,14 +318,6 @@ static bool is_cut(const suite_point *point)
     return point->search || dit_parallel_sequence_degree(&point->parallel) > 1;
 }
 
-/* Whether each of these ranks computes all of a joint text. The meshes of a search differ in it: they share it. */
-static bool replicates_text(const suite_point *point)
-{
-    if (point->habits.text_replicated || !point->habits.text_divisible || point->search)
-        return point->habits.text_replicated;
-    return point->text_tokens % dit_parallel_sequence_degree(&point->parallel) != 0;
-}
-
 static bool is_latency(const suite_point *point)
 {
     const suite_published_point *published = point->published;
@@ -351,7 +343,7 @@ static void add_defaults(dit_json_writer *w, const suite_point *point, bool vide
     dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
     if (published->cache) dit_json_put_item(w, defaults, "cache", cJSON_Duplicate(published->cache, true));
     if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
-    if (point->is_joint && is_cut(point) && replicates_text(point))
+    if (point->is_joint && is_cut(point) && point->habits.text_replicated)
         dit_json_put_string(w, defaults, "joint_text", "replicate");
     if (video && point->habits.tiling && is_latency(point)) dit_json_put_bool(w, defaults, "tiling", true);
     if (point->parallel.num_pipeline_patch)
@@ -478,7 +470,6 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     *video = model.video;
     *built = model.config && model.scheduler;
     out->is_joint = strcmp(dit_json_text_or(model.text, "injection", ""), "joint") == 0;
-    out->text_tokens = dit_json_int_or(model.text, "tokens", 0);
     suite_model_release(&model);
     return DIT_OK;
 }

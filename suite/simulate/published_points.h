@@ -76,7 +76,6 @@ typedef struct {
     int64_t width_px, height_px;
     bool no_decode; /* the printed time has a decode that the prediction leaves out: no VAE is built */
     bool is_joint;  /* the model's text takes part in its self-attention */
-    int64_t text_tokens;
     bool is_layer, is_causal, packed; /* program attention: no model, size or steps; the number is a rate */
     const char *layout;               /* of a layer's tokens                                              */
     bool search;                      /* every legal mesh, of which the fastest counts */

@@ -164,7 +164,7 @@ static void write_path(const suite_cluster *cluster, int from, int to, char text
 
 #define SWITCHED_TREE                                                                                                  \
     "\"devices\":8,\"topology\":\"tree\",\"device_link\":\"pcie4-x16\",\"sockets\":2,\"switches_per_socket\":2,"       \
-    "\"switch_link\":\"pcie4-x16\",\"root_link\":\"pcie4-root\",\"socket_link\":\"upi-skylake\","
+    "\"switch_link\":\"pcie4-x16\",\"root_link\":\"pcie4-root\",\"socket_link\":\"qpi-broadwell\","
 #define ONE_NIC "\"nics\":1,\"nic_link\":\"ethernet-100g\""
 
 static void paths_cross_what_lies_between_two_devices(void **state)

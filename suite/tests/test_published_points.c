@@ -190,8 +190,6 @@ static void habits_of_a_source_are_those_of_its_code(void **state)
          "torch.compile", 0, "auto", "torch-compile-2024"},
         {"somebody else", "FLUX.1-dev", "ulysses", ULYSSES, "torch.compile", 0, "auto", "torch-compile-2025"},
         {"ml-energy/leaderboard: public/data/models/a", "FLUX.1-dev", "ulysses", ULYSSES, "eager", 0, "auto",
-         "pytorch-eager-2025"}, /* 4 ranks divide 512 tokens, and not 333 */
-        {"ml-energy/leaderboard: public/data/models/a", "SD3.5-medium", "ulysses", ULYSSES, "eager", 0, "replicate",
          "pytorch-eager-2025"},
     };
     (void)state;

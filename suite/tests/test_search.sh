@@ -148,12 +148,12 @@ report $? "people see the rent with its kind and day"
 [ $? -eq 2 ] && grep -q 'no part of 8xl40 has a price: ' "$work/log" && grep -q -- '--old-prices' "$work/log"
 report $? "without a price that counts goal cost is refused, with the reason and what would help"
 # Of two replicas of three side by side the second straddles the sockets: two of them are not two times one.
-beside() { # PLATFORM: seconds of u3 alone, and of two of them at once, a picture each
+beside() { # PLATFORM: seconds of r3 alone, and of two of them at once, a picture each
     local asked=(flux.1-dev~one-of-each --platform "$1" --resolution 1536x1536 --text_tokens 384 --steps 2 --scope latents --what-if 0)
-    search alone "${asked[@]}" --mesh u3 && search both "${asked[@]}" --mesh "dp2 u3" --num_images 2
+    search alone "${asked[@]}" --mesh r3 && search both "${asked[@]}" --mesh "dp2 r3" --num_images 2
 }
 beside 8xl40 && awk -v a="$(told alone)" -v b="$(told both)" 'BEGIN { exit !(a > 0 && b > 1.05 * a) }'
-report $? "two replicas that share links between sockets slow each other down ($(told alone) s, $(told both) s)"
+report $? "of two replicas one that straddles the sockets slows both down ($(told alone) s, $(told both) s)"
 beside 8xh100-sxm && awk -v a="$(told alone)" -v b="$(told both)" 'BEGIN { exit !(a > 0 && b > 0.99 * a && b < 1.01 * a) }'
 report $? "behind a switch they do not ($(told alone) s, $(told both) s)"
 search faster "${small[@]}" --steps 8 --what-if 4
