@@ -72,7 +72,7 @@ done
 report $? "no bound is above a simulated time"
 [ $corrupted -eq 1 ]
 report $? "bounds times 1.1 are, so that this test notices wrong ones"
-near=(flux.1-dev~one-of-each --devices 2 --platform 8xl40 --profile pytorch-eager-2024 --steps 8 --scope latents --quality approximate --what-if 0 --fresh)
+near=(flux.1-dev~one-of-each --devices 6 --platform 8xl40 --profile pytorch-eager-2024 --steps 8 --scope latents --quality approximate --what-if 0 --fresh)
 search all "${near[@]}" --exhaustive && search found "${near[@]}" -j 1 && search wrong "${near[@]}" -j 1 --bounds-times 1.1
 awk -v all="$(winner all)" -v found="$(told found)" -v wrong="$(told wrong)" 'BEGIN { exit !(all > 0 && found == all && wrong > all) }'
 report $? "and with them another mesh wins, which is slower ($(told wrong) s, $(winner all) s)"
