@@ -30,6 +30,23 @@ static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome 
     return m;
 }
 
+/* Adds the messages of shared text encoders, in the simulation's element, and what they hold up. */
+static void add_texts(const dit_sim *sim, dit_volume_table *sent, double seconds, dit_measurement *m)
+{
+    bool timed = false;
+    dit_volume_resize(sent, dit_sim_element_bytes(sim));
+    m->head.beside = *sent;
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        const dit_volume *volume = DIT_VOLUME_AT(sent, at);
+        dit_comm_counter *counter = DIT_VOLUME_AT(&m->iteration[0].counters, at);
+        if (!volume->messages) continue;
+        counter->bytes += volume->bytes, counter->messages += volume->messages;
+        if (!timed) counter->time_ns = counter->span_ns = (int64_t)(seconds * 1e9 + 0.5);
+        timed = true;
+    }
+}
+
 /* What the record is made of, on rank 0 alone. */
 typedef struct {
     dit_sim *sim;
@@ -185,6 +202,8 @@ dit_status dit_sim_denoise(dit_sim *sim, const dit_json *doc, const char *folder
     dit_sim_stretch stretch;
     dit_sim_outcome outcome;
     dit_sim_serial serial = {0};
+    dit_volume_table sent;
+    double exchange_s = 0;
     dit_case kase;
     dit_iteration it;
     dit_measurement own, *ranks = NULL;
@@ -194,8 +213,11 @@ dit_status dit_sim_denoise(dit_sim *sim, const dit_json *doc, const char *folder
     DIT_TRY(dit_case_read(doc, &kase));
     dit_status st = dit_sim_stretched(sim, doc, &stretch, &outcome);
     if (st == DIT_OK) own = measurement_of(sim, &outcome, kase.steps, &it);
+    if (st == DIT_OK) st = dit_sim_serial_exchange(sim, doc, &sent, &exchange_s);
+    if (st == DIT_OK) add_texts(sim, &sent, exchange_s, &own);
     if (st == DIT_OK) st = dit_sim_meet(&own, &ranks);
     if (st == DIT_OK && ranks) st = dit_sim_serial_run(sim, doc, &kase, &serial);
+    serial.text_encoder_s += exchange_s;
     if (st == DIT_OK && ranks)
         st = write_report(&(report){sim, doc, folder, case_id, ranks, &outcome, &serial, kase.scope});
     if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */

@@ -1,6 +1,7 @@
 #include "engine/sim/serial.h"
 
 #include "base/json.h"
+#include "base/request.h"
 #include "engine/results/decode.h"
 #include "kernels/cost/decode.h"
 #include "kernels/cost/operator.h"
@@ -130,8 +131,53 @@ static int64_t prompts_of(const dit_json *doc, const dit_case *kase)
     return dit_json_is_true(dit_json_member(doc->root, "measure"), "prompts_differ") ? kase->num_images : 1;
 }
 
+static double layer_seconds(dit_sim *sim, const encoder *e)
+{
+    dit_sim_synchronise(sim);
+    double began = dit_sim_now(sim);
+    charge_layer(sim, e);
+    dit_sim_synchronise(sim);
+    return dit_sim_now(sim) - began;
+}
+
+/* What part of an encoder's time one of `ranks` ranks takes: with half of the prompts, or with its heads and columns, whose
+ * operators are charged beside those of the whole layer. A census counts whole encoders only. */
+static double share_of(dit_sim *sim, const encoder *e, dit_text_parallel way, int ranks)
+{
+    encoder part = *e;
+    if (ranks <= 1 || way == DIT_TEXT_REPLICATED || way == DIT_TEXT_BROADCAST) return 1;
+    if (way == DIT_TEXT_CFG) return 0.5;
+    part.heads = e->heads / ranks;
+    part.feed_forward = e->feed_forward / ranks > 0 ? e->feed_forward / ranks : 1;
+    double whole = layer_seconds(sim, e);
+    return whole > 0 ? layer_seconds(sim, &part) / whole : 1;
+}
+
+/* Ranks that share the encoders: each is charged by itself, and this rank's part of it counts. */
+static dit_status encode_shared(dit_sim *sim, const dit_request *request, int ranks, dit_sim_serial *out)
+{
+    for (int i = 0; i < request->encoder_count; i++) {
+        const dit_request_encoder *r = &request->encoders[i];
+        const encoder e = {r->name,         r->layers, r->width, r->heads, r->head_dim,
+                           r->feed_forward, r->tokens, r->runs,  r->gated};
+        double share = share_of(sim, &e, request->way, ranks), began = dit_sim_now(sim);
+        bool counted;
+        DIT_TRY(charge_counted(sim, &e, request->prompts, &counted));
+        for (int64_t layer = 0; layer < request->prompts * e.runs * e.layers && !counted; layer++)
+            charge_layer(sim, &e);
+        dit_sim_synchronise(sim);
+        out->text_encoder_s += share * (dit_sim_now(sim) - began);
+        out->text_encoder_bytes += weight_bytes(&e) / (request->way == DIT_TEXT_TENSOR ? ranks : 1);
+    }
+    return DIT_OK;
+}
+
 static dit_status encode(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
 {
+    dit_request request;
+    DIT_TRY(dit_request_read(doc, &request));
+    if (request.way != DIT_TEXT_REPLICATED)
+        return encode_shared(sim, &request, dit_parallel_world_size(&kase->parallel), out);
     const int64_t prompts = prompts_of(doc, kase);
     const cJSON *list = NULL;
     double began = dit_sim_now(sim);
@@ -150,6 +196,74 @@ static dit_status encode(dit_sim *sim, const dit_json *doc, const dit_case *kase
     dit_sim_synchronise(sim);
     out->text_encoder_s = dit_sim_now(sim) - began;
     return DIT_OK;
+}
+
+/* ---- messages of text encoders ------------------------------------------------------------------------------------ */
+
+/* Rank 0 sends its embeddings to the others, one after the other. */
+static dit_status send_to_all(dit_comm *world, int64_t bytes)
+{
+    dit_comm_exchange exchange;
+    bool first = dit_comm_rank(world) == 0;
+    for (int to = 1; first && to < dit_comm_size(world); to++) {
+        DIT_TRY(dit_comm_exchange_begin(world, NULL, to, NULL, DIT_COMM_NOBODY, bytes, &exchange));
+        DIT_TRY(dit_comm_exchange_wait(world, &exchange));
+    }
+    if (first) return DIT_OK;
+    DIT_TRY(dit_comm_exchange_begin(world, NULL, DIT_COMM_NOBODY, NULL, 0, bytes, &exchange));
+    return dit_comm_exchange_wait(world, &exchange);
+}
+
+static void add_nothing(void *context, const float *blocks, int size, int64_t count, float *sum)
+{
+    (void)context, (void)blocks, (void)size, (void)count, (void)sum;
+}
+
+/* Makes one exchange of an encoder: of tensor ranks one sum. */
+static dit_status exchange_once(dit_comm *comm, dit_text_parallel way, const dit_text_facts *f)
+{
+    int64_t embeddings = f->prompts * (f->kept_tokens * f->width + f->pooled) * (int64_t)sizeof(float);
+    if (way == DIT_TEXT_BROADCAST) return send_to_all(comm, embeddings);
+    if (way == DIT_TEXT_CFG) return dit_comm_all_gather(comm, NULL, NULL, embeddings / 2);
+    return dit_comm_sum(comm, NULL, f->prompts * f->tokens * f->width, NULL, add_nothing, NULL);
+}
+
+/* Times an exchange once all ranks have met in an uncounted one. Sums are all alike, two a block. */
+static dit_status time_exchange(dit_sim *sim, dit_comm *comm, dit_text_parallel way, const dit_text_facts *f,
+                                double *seconds)
+{
+    double times = way == DIT_TEXT_TENSOR ? 2 * (double)f->blocks : 1;
+    DIT_TRY(exchange_once(comm, way, f));
+    dit_sim_synchronise(sim);
+    double began = dit_sim_now(sim);
+    DIT_TRY(exchange_once(comm, way, f));
+    dit_sim_synchronise(sim);
+    *seconds += times * (dit_sim_now(sim) - began);
+    return DIT_OK;
+}
+
+dit_status dit_sim_serial_exchange(dit_sim *sim, const dit_json *doc, dit_volume_table *sent, double *seconds)
+{
+    static const dit_axis axes[DIT_TEXT_PARALLEL_COUNT] = {
+        [DIT_TEXT_BROADCAST] = DIT_AXIS_WORLD, [DIT_TEXT_TENSOR] = DIT_AXIS_TENSOR, [DIT_TEXT_CFG] = DIT_AXIS_CFG};
+    int ranks = dit_comm_size(dit_comm_world());
+    dit_comm_counters counters = {0};
+    dit_request request;
+    dit_comm *comm;
+    *seconds = 0;
+    memset(sent, 0, sizeof *sent);
+    DIT_TRY(dit_request_read(doc, &request));
+    if (request.scope == DIT_SCOPE_DENOISE || request.way == DIT_TEXT_REPLICATED || ranks == 1) return DIT_OK;
+    dit_request_predict(&request, ranks, dit_comm_rank(dit_comm_world()), (int64_t)sizeof(float), sent);
+    dit_parallel mesh = dit_text_parallel_mesh(request.way, ranks);
+    DIT_TRY(dit_comm_create(&mesh, axes[request.way], &counters, &comm));
+    dit_status st = DIT_OK;
+    for (int i = 0; i < request.encoder_count && st == DIT_OK; i++) {
+        dit_text_facts facts = dit_request_text(&request, i, (int64_t)sizeof(float));
+        st = time_exchange(sim, comm, request.way, &facts, seconds);
+    }
+    dit_comm_free(comm);
+    return st;
 }
 
 /* ---- the VAE ----------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,11 @@ typedef struct {
  * the VAE gives. */
 dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out);
 
+/* Sends what the text encoders send where the case's ranks share them, and gives this rank's seconds of it and the closed
+ * form of its messages, in fp32. Collective; before dit_sim_serial_run, whose times leave messages out. Errors: those of
+ * base/request.h and of communication. */
+dit_status dit_sim_serial_exchange(dit_sim *sim, const dit_json *doc, dit_volume_table *sent, double *seconds);
+
 /* Returns the bytes of the weights that every rank holds beside the transformer, in the simulated element. */
 int64_t dit_sim_serial_weights(const dit_sim *sim, const dit_sim_serial *serial);
 /* Returns the most memory of a rank whose denoising has `weights` bytes of weights and peaks at `peak`, both in the

@@ -21,13 +21,15 @@ static encoder read_encoder(const cJSON *entry, int element_bytes)
     const int64_t inner = heads * (int64_t)dit_json_number_or(entry, "head_dim", 0);
     const int64_t wide = (int64_t)dit_json_number_or(entry, "feed_forward", 0);
     const int64_t tokens = (int64_t)dit_json_number_or(entry, "tokens", 0);
+    const int64_t pooled = dit_json_int_or(entry, "pooled", 0);
     return (encoder){.call = {.prompts = (int64_t)dit_json_number_or(entry, "runs", 1),
                               .tokens = tokens,
-                              .kept_tokens = tokens,
+                              .kept_tokens = tokens - dit_json_int_or(entry, "crop", 0),
                               .width = width,
+                              .pooled = pooled,
                               .heads = heads,
-                              .key_heads = heads,
-                              .blocks = layers,
+                              .key_heads = dit_json_int_or(entry, "key_heads", heads),
+                              .blocks = pooled ? layers : layers - dit_json_int_or(entry, "skip", 0),
                               .element_bytes = element_bytes},
                      .block_parameters =
                          layers * width * (4 * inner + (dit_json_is_true(entry, "gated") ? 3 : 2) * wide)};

@@ -116,4 +116,38 @@ PYTHON
         --case other-case.json --out out >message 2>&1 && grep -q "the case's text_encoders would send" message || { cat message; return 1; }
 }
 ok "a case that tells of other encoders than the folder has fails" disagree
+
+simulated() { # the ways are charged, and send their closed form
+    sed 's/"single", "ulysses", "ulysses", "ulysses", "cfg"/"ulysses", "ulysses", "ulysses", "cfg"/; s/"world_size": \[1, /"world_size": [/; s/"replicated", "replicated"/"replicated"/; s/"48x32"/"512x512"/; s/"local-cpu", "threads_per_rank": 1/"8xl40", "profile": "ditbench"/; s/"text_tokens": 24, //' twice.json >texts.json &&
+        python3 - <<'PYTHON'
+import json
+workload = json.load(open("texts.json"))
+workload["name"], workload["axes"]["model"] = "texts", ["sd3-medium"]
+json.dump(workload, open("texts.json", "w"))
+PYTHON
+    "$ditbench" run texts.json -q >log 2>&1 && session=$(session_of texts) && "$ditbench" verify "$session" >verdict && grep -q ': sound' verdict &&
+        python3 - $(records "$session") <<'PYTHON'
+import json, sys
+took, sent = {}, {}
+for path in sys.argv[1:]:
+    r = json.load(open(path))
+    case = json.load(open(path.rsplit("/", 2)[0] + "/case.json"))
+    way = case.get("conditions", {}).get("text_encoder_parallel", "replicated")
+    took[way] = r["phases_ns"]["text_encode"]
+    sent[way] = sum(row["bytes"] for row in r["communication"] if row["phase"] == "text")
+    assert r["communication_match"] and set(r["phases_absent"]) == {"tokenize", "write"}
+print(took, sent)
+assert sorted(took) == ["broadcast", "cfg", "replicated", "tensor"]
+assert took["cfg"] < took["tensor"] < took["replicated"] < took["broadcast"]
+# fp16, two texts: of each encoder S rows of C and the pooled text of P, as workloads/text_encoders has them
+embeddings = 2 * (77 * 768 + 768 + 77 * 1280 + 1280 + 256 * 4096)
+assert sent["replicated"] == 0 and sent["broadcast"] == 2 * embeddings and sent["cfg"] == embeddings, (sent, embeddings)
+assert sent["tensor"] == 4 * 2 * (12 * 77 * 768 + 32 * 77 * 1280 + 24 * 256 * 4096), sent
+PYTHON
+}
+if [ -x "$build/bin/ditbench-engine-sim" ] && command -v smpirun >/dev/null; then
+    ok "a simulation charges each way of sharing encoders, and its messages are the closed form" simulated
+else
+    skip "simulated text encoders" "no SimGrid (ci/deps.sh sim)"
+fi
 finish
