@@ -76,6 +76,10 @@ cleaned() { # prompts of PixArt as its pipeline cleans them, where that is asked
         ! run flux none --clean_caption 2>message && grep -q 'FluxPipeline has no clean_caption' message
 }
 ok "captions are cleaned where that is asked for and the pipeline has it" cleaned
+usual_size() { # sample_size latents of the folder, 128 of FLUX
+    "$ditbench" generate "$golden/pixart" --prompt x -n 2>&1 | grep -q '"height_px":.32,' && "$ditbench" generate "$golden/flux" --prompt x -n 2>&1 | grep -q '"width_px":.256,'
+}
+ok "without sizes a picture is as large as the pipeline makes it" usual_size
 once_more() { "$ditbench" generate --from_image phases.png --output more.png -q >answer && within more.png phases.png; }
 ok "a picture of a prompt is made once more from itself" once_more
 lacks() { # FILE WORDS
