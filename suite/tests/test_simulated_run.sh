@@ -124,9 +124,9 @@ predicted() {
         sed -n 's/.*"predicted":[^0-9]*\([0-9.]*\).*/\1/p' | tr '\n' ' '
 }
 habits_take_time() {
-    { predicted && echo; } >"$work/habits" && cp -r workloads "$work/without" &&
-        sed -i '/^  "\(stages_wait\|gathers_copied\)": true,$/d' "$work"/without/profiles/*.json || return 1
-    { DITBENCH_WORKLOADS=$work/without predicted && echo; } >>"$work/habits"
+    { predicted && echo; } >"$work/habits" && cp -r workloads "$work/no_habits" &&
+        sed -i '/^  "\(stages_wait\|gathers_copied\)": true,$/d' "$work"/no_habits/profiles/*.json || return 1
+    { DITBENCH_WORKLOADS=$work/no_habits predicted && echo; } >>"$work/habits"
     awk '{ print "# 4 stages " $1 " s, 8 stages " $2 " s, DistriFusion " $3 " s"; eight[++n] = $2; copied[n] = $3 }
         NR == 1 { flat = $2 > 0.9 * $1 }
         END { exit !(n == 2 && flat && eight[2] < 0.6 * eight[1] && eight[2] > 0 && copied[1] > copied[2] + 0.1) }' "$work/habits"
