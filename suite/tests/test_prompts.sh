@@ -58,6 +58,21 @@ phases() { # of a run, in the record and in the answer
     run flux phases.png --json >answer && for phase in tokenize text_encode denoise vae_decode write; do grep -q "\"$phase\":" answer && grep -q "\"$phase\":" phases.json || return 1; done
 }
 ok "every part of the pipeline is timed" phases
+on_device() { # FluxImg2ImgPipeline again: encoders, both ways of the VAE and the transformer are the device's, which says so
+    DITBENCH_CUDA_LIBRARY=$build/tests/ditbench-cuda-emulated.so run flux device --image "$golden/flux/start.png" --strength 0.6 \
+        --num_inference_steps 5 --backend cuda --dtype fp32 --json >answer && python3 compare.py "$golden/flux/image.safetensors" device/latents.safetensors || return 1
+    python3 - <<'PYTHON'
+import json
+want = {"tokenize": "host", "text_encode": "cuda", "vae_encode": "cuda", "denoise": "cuda", "vae_decode": "cuda", "write": "host"}
+for name in ("answer", "device/record.json"):
+    assert json.load(open(name))["phases_on"] == want, (name, json.load(open(name))["phases_on"])
+PYTHON
+}
+if [ -e "$build/tests/ditbench-cuda-emulated.so" ]; then
+    ok "on a device text encoders, VAE and transformer run there, and record and answer say so" on_device
+else
+    skip "prompts on a device" "this build has no emulated device"
+fi
 file() { # lines make a picture each, on one rank and shared over two
     printf 'a red fox\n\nthe blue sea\n' >lines && for ranks in 1 2; do
         "$ditbench" generate "$golden/pixart" --prompt_file lines --num_images_per_prompt 2 --negative_prompt rain --height 32 --width 32 \

@@ -305,6 +305,8 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     cJSON *phases = dit_json_put_object(&w, answer, "phases_s");
     cJSON_ArrayForEach(phase, dit_json_member(record, "phases_ns"))
         dit_json_put_number(&w, phases, phase->string, phase->valuedouble * 1e-9);
+    if (dit_json_member(record, "phases_on"))
+        dit_json_put_copy(&w, answer, "phases_on", dit_json_member(record, "phases_on"));
     dit_json_put_number(&w, answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
     return w.status;
 }
