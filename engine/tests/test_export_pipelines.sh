@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole tiny pipelines of pictures are what the shipped script makes, and pipelines that it draws give what diffusers gives, where
+# The whole tiny pipelines of pictures and clips are what the shipped scripts make, and pipelines that it draws give what diffusers gives, where
 # PyTorch, diffusers, transformers and sentencepiece are installed in the pinned versions (ci/deps.sh census). Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
@@ -45,6 +45,14 @@ PYTHON
 for kind in flux pixart sd3 hunyuandit; do
     made_again() { "$python" engine/tests/pipelines/export.py "$work" $kind && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
     check "export.py makes $kind again, its files byte by byte" made_again
+done
+for kind in wan wan_i2v hunyuan_video cogvideox latte; do
+    clip_again() { "$python" engine/tests/pipelines/video.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
+    if "$python" -c 'import ftfy' >/dev/null 2>&1; then
+        check "video.py makes $kind again, its files byte by byte" clip_again
+    else
+        skip "video.py makes $kind again" "$python has no ftfy"
+    fi
 done
 for ranks in 1 2 4; do
     check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
