@@ -75,7 +75,7 @@ static void stop(fixture *f)
 
 static void run(fixture *f, bool masked)
 {
-    const dit_text_input input = {f->ids, masked ? f->mask : NULL};
+    const dit_text_input input = {.ids = f->ids, .mask = masked ? f->mask : NULL};
     if (!f->encoder) assert_ok(dit_text_encoder_create(&f->params, &f->encoder));
     assert_ok(dit_text_encoder_run(f->encoder, &input, f->hidden, f->params.pooled ? f->pooled : NULL));
 }
@@ -280,7 +280,7 @@ static void ids_outside_of_the_vocabulary_are_refused(void **state)
         start(&f, all[i], false);
         assert_ok(dit_text_encoder_create(&f.params, &f.encoder));
         f.ids[TOKENS + 2] = i % 2 ? VOCABULARY : -1;
-        assert_fails(dit_text_encoder_run(f.encoder, &(dit_text_input){f.ids, NULL}, f.hidden, NULL), DIT_ERR_SHAPE,
+        assert_fails(dit_text_encoder_run(f.encoder, &(dit_text_input){.ids = f.ids}, f.hidden, NULL), DIT_ERR_SHAPE,
                      "token 2 of prompt 1");
         stop(&f);
     }
