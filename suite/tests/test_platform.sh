@@ -80,7 +80,8 @@ ok "a mesh: two links of 20 GB/s, and one device between two others" takes 8xv10
 ok "four cards of 100 Gb for each device" takes 2xp5 50000000 "0 9" 1002.7
 
 # what is shared
-ok "two messages over one socket link take twice as long" takes 8xl40 10000000 "0 4 1 5" 2001 2001
+ok "two messages across sockets are as fast as one over UPI" takes 8xl40 10000000 "0 4 1 5" 1001 1001
+ok "and where the link between them is shared take twice as long" takes 8xrtx-5090 40000000 "0 4 1 5" 2001 2001
 ok "one each way do not" takes 8xl40 10000000 "0 4 5 1" 1001 1001
 ok "two over one network card take twice as long" takes 2x8xl40 12500000 "0 9 1 10" 2024 2024
 ok "two cards do not slow each other" takes 2xp5 50000000 "0 9 1 10" 1002.7 1002.7
