@@ -40,7 +40,7 @@ takes() {
         END { exit bad || rows != count }' "$work/times"
 }
 
-nvlink='"inside": "nvlink", "devices_per_node": 8, "bandwidth_bytes_per_s": 1e11, "inside_latency_s": 6e-7'
+nvlink='"inside": "nvlink", "devices_per_node": 8, "bandwidth_bytes_per_s": 2.349e11, "inside_latency_s": 6e-7'
 pcie='"inside": "pcie", "devices_per_node": 8, "bandwidth_bytes_per_s": 1e9, "inside_latency_s": 1e-6'
 
 # Bytes are twice the floats (fp16); latencies and shares are NCCL's, bandwidths those of the platforms: 234.9 GB/s of
