@@ -37,7 +37,7 @@ if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 8 60 --model "$all"
 else
     matrix_on cpu fp32 1 324 --model "$some" --method single,oracle
-    matrix_on cpu fp32 2 606 --model "$some" --method ulysses,ring,tensor,data,cfg
+    matrix_on cpu fp32 2 287 --model flux.1-dev,latte-1 --method ulysses,ring,tensor,data,cfg
     matrix_on cpu fp32 4 220 --model pixart-alpha-xl-2,flux.1-dev --method usp,cfg+ulysses,data+ulysses,ulysses+tensor
 fi
 cp "$work/out" "$work/last"

@@ -328,8 +328,8 @@ static void groups_at_once_share_links(void **state)
         assert_true(suite_wires_crowding(&wires, (suite_wire_groups){2, stride}) == 1);
     assert_true(suite_wires_seconds(&wires, (suite_wire_groups){1, 1}, DIT_COST_ALL_REDUCE, 1e9) == 0);
     suite_cluster_release(&cluster);
-    assert_ok(suite_cluster_load("2x8xl40", &cluster));
-    wires = suite_wires_of(&cluster, "Ada", 8);
+    assert_ok(suite_cluster_load("8xrtx-5090", &cluster));
+    wires = suite_wires_of(&cluster, "Blackwell", 8);
     suite_cluster_pair(&cluster, 0, 4, &latency, &across);
     const suite_link *socket = &cluster.links[cluster.socket_link];
     double crowded = across / fmin(socket->bandwidth_bytes_per_s / 4, across);
