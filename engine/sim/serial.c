@@ -12,39 +12,8 @@
 
 /* ---- text encoders ----------------------------------------------------------------------------------------------- */
 
-/* One transformer encoder and how it is used. */
-typedef struct {
-    const char *name;
-    int64_t layers, width, heads, head_dim, feed_forward, tokens, runs;
-    bool gated; /* the feed-forward layer has three matrices (T5 1.1, Llama), else two */
-} encoder;
-
-static dit_status read_encoder(const dit_json *doc, const cJSON *object, const char *at, encoder *out)
-{
-    static const char *const keys[] = {"name",         "layers", "width",  "heads", "head_dim",
-                                       "feed_forward", "gated",  "tokens", "runs",  NULL};
-    const struct {
-        const char *key;
-        int64_t most, *value;
-    } numbers[] = {
-        {"layers", 1000, &out->layers},
-        {"width", 1 << 20, &out->width},
-        {"heads", 1 << 16, &out->heads},
-        {"head_dim", 1 << 16, &out->head_dim},
-        {"feed_forward", 1 << 22, &out->feed_forward},
-        {"tokens", 1 << 20, &out->tokens},
-        {"runs", 1 << 16, &out->runs},
-    };
-    *out = (encoder){0};
-    if (!cJSON_IsObject(object)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
-    DIT_TRY(dit_json_only_keys(doc, object, at, keys));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        DIT_TRY(dit_json_require_int(doc, object, at, numbers[i].key, 1, numbers[i].most, numbers[i].value));
-    out->name = dit_json_text_or(object, "name", NULL);
-    return dit_json_optional_bool(doc, object, at, "gated", &out->gated);
-}
-
-static void charge_linear(dit_sim *sim, const encoder *e, int64_t n, int64_t k, bool activation, bool residual)
+static void charge_linear(dit_sim *sim, const dit_request_encoder *e, int64_t n, int64_t k, bool activation,
+                          bool residual)
 {
     dit_work work = dit_product_work(e->tokens, n, k);
     dit_sim_charge(sim, &(dit_cost_op){.kind = DIT_COST_OP_LINEAR,
@@ -59,12 +28,12 @@ static void charge_linear(dit_sim *sim, const encoder *e, int64_t n, int64_t k, 
                                        .residual = residual});
 }
 
-static void charge_norm(dit_sim *sim, const encoder *e)
+static void charge_norm(dit_sim *sim, const dit_request_encoder *e)
 {
     dit_sim_charge(sim, &(dit_cost_op){.kind = DIT_COST_OP_NORM, .elements = e->tokens * e->width});
 }
 
-static void charge_attention(dit_sim *sim, const encoder *e)
+static void charge_attention(dit_sim *sim, const dit_request_encoder *e)
 {
     int64_t inner = e->heads * e->head_dim;
     dit_work work = dit_attention_work(
@@ -80,7 +49,7 @@ static void charge_attention(dit_sim *sim, const encoder *e)
     charge_linear(sim, e, e->width, inner, false, true);
 }
 
-static void charge_layer(dit_sim *sim, const encoder *e)
+static void charge_layer(dit_sim *sim, const dit_request_encoder *e)
 {
     charge_norm(sim, e);
     charge_attention(sim, e);
@@ -103,7 +72,7 @@ static void batch_prompts(const dit_cost_device *device, int64_t prompts, dit_co
 }
 
 /* Charges what the profile's census says of the encoder. *found: it knows it. */
-static dit_status charge_counted(dit_sim *sim, const encoder *e, int64_t prompts, bool *found)
+static dit_status charge_counted(dit_sim *sim, const dit_request_encoder *e, int64_t prompts, bool *found)
 {
     const dit_cost_profile *profile = dit_sim_get_profile(sim);
     const dit_census_size size = {.batch = 1, .text = (double)e->tokens};
@@ -118,20 +87,14 @@ static dit_status charge_counted(dit_sim *sim, const encoder *e, int64_t prompts
     return DIT_OK;
 }
 
-static int64_t weight_bytes(const encoder *e)
+static int64_t weight_bytes(const dit_request_encoder *e)
 {
     int64_t attention = 4 * e->width * e->heads * e->head_dim;
     int64_t feed_forward = (e->gated ? 3 : 2) * e->width * e->feed_forward;
     return e->layers * (attention + feed_forward) * (int64_t)sizeof(float);
 }
 
-/* Prompts of one call of an encoder. */
-static int64_t prompts_of(const dit_json *doc, const dit_case *kase)
-{
-    return dit_json_is_true(dit_json_member(doc->root, "measure"), "prompts_differ") ? kase->num_images : 1;
-}
-
-static double layer_seconds(dit_sim *sim, const encoder *e)
+static double layer_seconds(dit_sim *sim, const dit_request_encoder *e)
 {
     dit_sim_synchronise(sim);
     double began = dit_sim_now(sim);
@@ -142,9 +105,9 @@ static double layer_seconds(dit_sim *sim, const encoder *e)
 
 /* What part of an encoder's time one of `ranks` ranks takes: with half of the prompts, or with its heads and columns, whose
  * operators are charged beside those of the whole layer. A census counts whole encoders only. */
-static double share_of(dit_sim *sim, const encoder *e, dit_text_parallel way, int ranks)
+static double share_of(dit_sim *sim, const dit_request_encoder *e, dit_text_parallel way, int ranks)
 {
-    encoder part = *e;
+    dit_request_encoder part = *e;
     if (ranks <= 1 || way == DIT_TEXT_REPLICATED || way == DIT_TEXT_BROADCAST) return 1;
     if (way == DIT_TEXT_CFG) return 0.5;
     part.heads = e->heads / ranks;
@@ -153,48 +116,33 @@ static double share_of(dit_sim *sim, const encoder *e, dit_text_parallel way, in
     return whole > 0 ? layer_seconds(sim, &part) / whole : 1;
 }
 
-/* Ranks that share the encoders: each is charged by itself, and this rank's part of it counts. */
-static dit_status encode_shared(dit_sim *sim, const dit_request *request, int ranks, dit_sim_serial *out)
+static dit_status charge_encoder(dit_sim *sim, const dit_request_encoder *e, int64_t prompts)
 {
-    for (int i = 0; i < request->encoder_count; i++) {
-        const dit_request_encoder *r = &request->encoders[i];
-        const encoder e = {r->name,         r->layers, r->width, r->heads, r->head_dim,
-                           r->feed_forward, r->tokens, r->runs,  r->gated};
-        double share = share_of(sim, &e, request->way, ranks), began = dit_sim_now(sim);
-        bool counted;
-        DIT_TRY(charge_counted(sim, &e, request->prompts, &counted));
-        for (int64_t layer = 0; layer < request->prompts * e.runs * e.layers && !counted; layer++)
-            charge_layer(sim, &e);
-        dit_sim_synchronise(sim);
-        out->text_encoder_s += share * (dit_sim_now(sim) - began);
-        out->text_encoder_bytes += weight_bytes(&e) / (request->way == DIT_TEXT_TENSOR ? ranks : 1);
-    }
+    bool counted;
+    DIT_TRY(charge_counted(sim, e, prompts, &counted));
+    for (int64_t layer = 0; layer < prompts * e->runs * e->layers && !counted; layer++) charge_layer(sim, e);
     return DIT_OK;
 }
 
+/* Charges every encoder whole. An encoder that ranks share is waited for, and what the other ranks compute is taken off. */
 static dit_status encode(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
 {
+    int ranks = dit_parallel_world_size(&kase->parallel);
+    double share[DIT_REQUEST_ENCODERS], spared_s = 0;
     dit_request request;
     DIT_TRY(dit_request_read(doc, &request));
-    if (request.way != DIT_TEXT_REPLICATED)
-        return encode_shared(sim, &request, dit_parallel_world_size(&kase->parallel), out);
-    const int64_t prompts = prompts_of(doc, kase);
-    const cJSON *list = NULL;
+    for (int i = 0; i < request.encoder_count; i++) share[i] = share_of(sim, &request.encoders[i], request.way, ranks);
     double began = dit_sim_now(sim);
-    char at[64];
-    int index = 0;
-    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "text_encoders", &list));
-    for (const cJSON *item = list ? list->child : NULL; item; item = item->next) {
-        encoder e;
-        snprintf(at, sizeof at, "/text_encoders/%d", index++);
-        DIT_TRY(read_encoder(doc, item, at, &e));
-        bool counted;
-        DIT_TRY(charge_counted(sim, &e, prompts, &counted));
-        for (int64_t layer = 0; layer < prompts * e.runs * e.layers && !counted; layer++) charge_layer(sim, &e);
-        out->text_encoder_bytes += weight_bytes(&e);
+    for (int i = 0; i < request.encoder_count; i++) {
+        const dit_request_encoder *e = &request.encoders[i];
+        double from = dit_sim_now(sim);
+        DIT_TRY(charge_encoder(sim, e, request.prompts));
+        if (share[i] < 1) dit_sim_synchronise(sim);
+        spared_s += (1 - share[i]) * (dit_sim_now(sim) - from);
+        out->text_encoder_bytes += weight_bytes(e) / (request.way == DIT_TEXT_TENSOR ? ranks : 1);
     }
     dit_sim_synchronise(sim);
-    out->text_encoder_s = dit_sim_now(sim) - began;
+    out->text_encoder_s = dit_sim_now(sim) - began - spared_s;
     return DIT_OK;
 }
 
@@ -370,10 +318,9 @@ static dit_status decode(dit_sim *sim, const dit_json *doc, const dit_case *kase
 
 dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
 {
-    const char *scope = cJSON_GetStringValue(dit_json_member(dit_json_member(doc->root, "measure"), "scope"));
+    bool latents = kase->scope == DIT_SCOPE_LATENTS;
     *out = (dit_sim_serial){0};
-    bool latents = scope && strcmp(scope, "latents") == 0;
-    if (!scope || (!latents && strcmp(scope, "pipeline") != 0)) return DIT_OK;
+    if (kase->scope == DIT_SCOPE_DENOISE) return DIT_OK;
     DIT_TRY(encode(sim, doc, kase, out));
     DIT_TRY(decode(sim, doc, kase, out));
     if (latents) out->vae_decode_s = 0, out->vae_peak_bytes = 0; /* its weights are there */

@@ -20,9 +20,8 @@ typedef struct {
 
 /* Charges this rank for the case's "text_encoders" and "vae", one image after the other, where the case's measure.scope
  * is "pipeline"; for "latents" the VAE's weights count and its time does not; for other scopes nothing does. Not
- * collective. "text_encoders" is [{"name", "layers", "width", "heads", "head_dim", "feed_forward", "gated", "tokens",
- * "runs"}]; runs says how many texts are encoded one after the other. Errors: DIT_ERR_JSON_*; what creating and running
- * the VAE gives. */
+ * collective. base/request.h says what "text_encoders" holds. Errors: DIT_ERR_JSON_*; what creating and running the VAE
+ * gives. */
 dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out);
 
 /* Sends what the text encoders send where the case's ranks share them, and gives this rank's seconds of it and the closed

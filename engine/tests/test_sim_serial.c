@@ -30,14 +30,14 @@ static dit_status charged(const char *profile, int64_t images, const char *measu
     char text[2048];
     dit_json doc;
     dit_sim *sim;
-    dit_case kase = {.num_images = images, .num_frames = 1};
+    dit_case kase = {.num_images = images, .num_frames = 1, .scope = DIT_SCOPE_PIPELINE};
     clock_s = 0;
     snprintf(text, sizeof text,
              "{\"simulation\":{\"accelerator\":\"%s/workloads/accelerators/a100-sxm-80.json\","
              "\"profile\":\"%s/workloads/profiles/%s.json\",\"element\":\"fp16\",\"inside\":\"nvlink\","
              "\"nvswitch\":true,\"devices_per_node\":8,\"bandwidth_bytes_per_s\":200e9},"
-             "\"measure\":{\"scope\":\"pipeline\"%s},%s}",
-             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, profile, measure, members);
+             "\"run\":{\"num_images\":%lld},\"measure\":{\"scope\":\"pipeline\"%s},%s}",
+             DITBENCH_SOURCE_DIR, DITBENCH_SOURCE_DIR, profile, (long long)images, measure, members);
     assert_ok(dit_json_parse(text, strlen(text), "case", &doc));
     kase.vae = dit_json_member(doc.root, "vae");
     assert_ok(dit_sim_create(&grid, &sim));
