@@ -160,15 +160,6 @@ dit_status dit_request_check(const dit_request *request, int ranks)
     return request->decode_ranks > 1 ? dit_rows_check(request->decode_ranks, &request->rows) : DIT_OK;
 }
 
-void dit_volume_add(dit_volume_table *table, const dit_volume_table *more)
-{
-    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
-        dit_volume_place at = dit_volume_place_of(i);
-        DIT_VOLUME_AT(table, at)->bytes += DIT_VOLUME_AT(more, at)->bytes;
-        DIT_VOLUME_AT(table, at)->messages += DIT_VOLUME_AT(more, at)->messages;
-    }
-}
-
 void dit_request_predict(const dit_request *request, int ranks, int rank, int64_t element_bytes, dit_volume_table *out)
 {
     dit_volume_table one;

@@ -55,8 +55,6 @@ dit_text_facts dit_request_text(const dit_request *request, int encoder, int64_t
 dit_status dit_request_check(const dit_request *request, int ranks);
 /* Adds what `rank` of `ranks` sends beside its denoising, exactly. */
 void dit_request_predict(const dit_request *request, int ranks, int rank, int64_t element_bytes, dit_volume_table *out);
-/* Adds the second table to the first. */
-void dit_volume_add(dit_volume_table *table, const dit_volume_table *more);
 
 #ifdef __cplusplus
 }

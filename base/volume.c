@@ -382,3 +382,12 @@ void dit_volume_resize(dit_volume_table *table, int element_bytes)
         volume->bytes = volume->bytes / (int64_t)sizeof(float) * element_bytes;
     }
 }
+
+void dit_volume_add(dit_volume_table *table, const dit_volume_table *more)
+{
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        DIT_VOLUME_AT(table, at)->bytes += DIT_VOLUME_AT(more, at)->bytes;
+        DIT_VOLUME_AT(table, at)->messages += DIT_VOLUME_AT(more, at)->messages;
+    }
+}

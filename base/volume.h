@@ -62,6 +62,8 @@ void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *fa
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 /* Scales bytes of fp32 to elements of `element_bytes`, because a simulation counts everything in its own dtype. */
 void dit_volume_resize(dit_volume_table *table, int element_bytes);
+/* Adds the second table to the first. */
+void dit_volume_add(dit_volume_table *table, const dit_volume_table *more);
 
 #ifdef __cplusplus
 }

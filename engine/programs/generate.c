@@ -23,7 +23,6 @@
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/label.h"
-#include "base/rows.h"
 #include "base/words.h"
 #include "version.h"
 
@@ -130,25 +129,6 @@ static dit_status read_vae(generation *g)
     return dit_error_hint(st, "--output FILE.safetensors makes only the latents, for another decoder");
 }
 
-/* Adds up the closed form of all decodes, without the frames that only fill up a patch. */
-static dit_status predict_decode(generation *g)
-{
-    const dit_json *doc = g->args->doc;
-    const dit_pipeline *p = &g->pipeline;
-    const dit_latent *latent = &p->kase.facts.latent;
-    dit_rows_facts rows;
-    const cJSON *vae;
-    if (!g->shared) return DIT_OK;
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", "vae", &vae));
-    DIT_TRY(dit_rows_read(doc, vae, "/vae", &rows));
-    dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial,
-                    p->kase.num_frames, p->rt.facts.num_images);
-    rows.element_bytes = dit_dtype_bytes(p->kase.dtype);
-    DIT_TRY(dit_rows_check(p->rt.parallel.rows_degree, &rows));
-    dit_rows_predict(&rows, p->rt.parallel.rows_degree, dit_comm_rank(dit_comm_world()), &g->predicted);
-    return DIT_OK;
-}
-
 /* Loads the VAE's weights first, so that no sampling is lost when they are missing. */
 static dit_status prepare(generation *g)
 {
@@ -170,7 +150,7 @@ static dit_status prepare(generation *g)
     g->shared = rt->parallel.rows_degree > 1;
     if (dit_comm_rank(dit_comm_world()) != 0 && !g->shared) g->decodes = false;
     if (!g->decodes) return DIT_OK;
-    DIT_TRY(predict_decode(g));
+    DIT_TRY(dit_parts_predict_decode(&g->pipeline, &g->predicted));
     return dit_decoder_open(&g->decoder, rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames,
                             g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL);
 }

@@ -1,7 +1,7 @@
 #include "engine/requests/parts.h"
 
 #include "base/case_facts.h"
-#include "base/request.h"
+#include "base/rows.h"
 #include "engine/files/picture.h"
 #include "engine/files/shipped.h"
 
@@ -160,20 +160,20 @@ static dit_status decode_all(const decode_run *run)
     return DIT_OK;
 }
 
-/* The closed form of a shared decode. */
-static dit_status predict(const dit_pipeline *p, dit_parts *parts)
+dit_status dit_parts_predict_decode(const dit_pipeline *pipeline, dit_volume_table *out)
 {
-    const dit_json *doc = p->kase.doc;
-    const dit_latent *latent = &p->kase.facts.latent;
-    int ranks = p->rt.parallel.rows_degree;
+    const dit_case *kase = &pipeline->kase;
+    const dit_latent *latent = &kase->facts.latent;
+    int ranks = pipeline->rt.parallel.rows_degree;
     dit_rows_facts rows;
     if (ranks <= 1) return DIT_OK;
-    DIT_TRY(dit_rows_read(doc, p->kase.vae, "/vae", &rows));
-    dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial,
-                    p->kase.num_frames, p->rt.facts.num_images);
-    rows.element_bytes = dit_dtype_bytes(p->kase.dtype);
+    if (!kase->vae) return dit_json_fail(kase->doc, "/vae", DIT_ERR_JSON_MISSING, "a shared decode needs a vae");
+    DIT_TRY(dit_rows_read(kase->doc, kase->vae, "/vae", &rows));
+    dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial, kase->num_frames,
+                    pipeline->rt.facts.num_images);
+    rows.element_bytes = dit_dtype_bytes(kase->dtype);
     DIT_TRY(dit_rows_check(ranks, &rows));
-    dit_rows_predict(&rows, ranks, dit_comm_rank(dit_comm_world()), &parts->decode_predicted);
+    dit_rows_predict(&rows, ranks, dit_comm_rank(dit_comm_world()), out);
     return DIT_OK;
 }
 
@@ -186,7 +186,7 @@ static dit_status open_decoder(decode_run *run)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scope pipeline: the case has no \"vae\""),
                               "scope latents ends before the decode");
     DIT_TRY(dit_decoder_read(p->kase.doc, p->kase.vae, "/vae", &parts->decoder));
-    DIT_TRY(predict(p, parts));
+    DIT_TRY(dit_parts_predict_decode(p, &parts->decode_predicted));
     parts->decode_each = calloc((size_t)parts->runs, sizeof *parts->decode_each);
     parts->decode_busy = calloc((size_t)parts->runs, sizeof *parts->decode_busy);
     parts->write_each = calloc((size_t)parts->runs, sizeof *parts->write_each);

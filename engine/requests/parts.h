@@ -29,9 +29,12 @@ typedef struct {
 } dit_parts;
 
 /* Turns the prompts of a case, and the picture that its clip begins with, into a file of embeddings in `folder`, the prompts
- * `runs` times; does nothing where its conditions are others. Call it before a runtime exists. Collective. The caller releases *out, also after an error. Errors: those of
- * the case and of dit_prompts_encode. */
+ * `runs` times; does nothing where its conditions are others. Call it before a runtime exists. Collective. The caller
+ * releases *out, also after an error. Errors: those of the case and of dit_prompts_encode. */
 dit_status dit_parts_encode(const dit_json *doc, const char *folder, int runs, dit_parts *out);
+/* Adds what this rank sends in a decode that ranks share, by the closed form and without the frames that only fill up a
+ * patch; nothing where one rank decodes. Errors: DIT_ERR_JSON_*; those of dit_rows_check. */
+dit_status dit_parts_predict_decode(const dit_pipeline *pipeline, dit_volume_table *out);
 /* Decodes the latents of the pipeline's last run, and writes image.png (image-N.png of several, clips as animated PNG)
  * into `folder`, `runs` times. Rank 0 decodes, or all ranks with rows_degree. Collective. Errors: DIT_ERR_UNSUPPORTED
  * without a VAE; those of the decoder and of files; DIT_ERR_BYTES_MISMATCH where a shared decode did not send its closed
