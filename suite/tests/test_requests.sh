@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Scope pipeline, measured: whole tiny pipelines from a prompt to files, each part timed, on one rank and on two that share
 # text encoders and decode; what the closed form says of it; what is refused. Speaks TAP.
-# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck disable=SC2046,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 cd "$work" || exit 4
