@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Every shipped golden folder: all kinds on one rank, transformers and sampling loops in each exact configuration of 2
-# and 4 ranks, VAEs shared by rows on 2, 3 and 4; the form for a commit has each axis and one product of two, all are in
-# the long one (DITBENCH_TEST_ALL=1). On instruction sets below the best, one rank and the smallest folder of each
-# class. Speaks TAP.
+# and 4 ranks, VAEs shared by rows on 2, 3 and 4; the long form (DITBENCH_TEST_ALL=1) has all of that. The form for a
+# commit has every folder on one rank; on each axis, and on one product of two, it has a transformer and a loop of each
+# class and a loop of each cache. On instruction sets below the best, one rank and the first folder of each class. Speaks
+# TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
@@ -53,21 +54,23 @@ check() { # what, skips, folders and options...
     report "$status" "$what"
 }
 
-# The first folder of each class of model.
-of_each_class() {
-    local folder name
-    for folder in "$golden"/*/config.json; do
-        name=$(sed -nE 's/.*"_class_name": "([^"]*)".*/\1/p' "$folder")
-        [ -z "$name" ] || echo "$name ${folder%/*}"
-    done | sort -u -k 1,1 | cut -d ' ' -f 2
+# one_of_each FILE KEY FOLDER...: of the folders whose FILE has the KEY, the first with each value.
+one_of_each() {
+    local file=$1 key=$2 folder value
+    shift 2
+    for folder; do
+        value=$(sed -nE "s/.*\"$key\": \"([^\"]*)\".*/\1/p" "$folder/$file" 2>/dev/null)
+        [ -z "$value" ] || echo "$value $folder"
+    done | sort -s -u -k 1,1 | cut -d ' ' -f 2
 }
+mapfile -t policies < <(one_of_each e2e.json policy "${cached[@]}")
 
 if [ "$short" = 1 ]; then
     check "schedulers and operators agree with diffusers" 0 "${single[@]}"
-    mapfile -t folders < <(of_each_class)
+    mapfile -t folders < <(one_of_each config.json _class_name "$golden"/*/)
     check "a model of each of ${#folders[@]} classes agrees with diffusers" 0 "${folders[@]}"
     check "text encoders agree with transformers" 0 "${texts[@]}"
-    check "caches agree with diffusers' hooks" 0 "${cached[@]}"
+    check "a loop of each cache agrees with diffusers' hooks" 0 "${policies[@]}"
     [ "${#folders[@]}" -ge 10 ]
     report $? "there are ten classes at least"
     tap_end
@@ -86,6 +89,11 @@ parallel() { # skips, options...
 }
 parallel 0
 parallel 0 --backend ref
+# Of each class the last transformer, and a loop of each pipeline, the first, which is often of another one.
+if [ "${DITBENCH_TEST_ALL:-0}" != 1 ]; then
+    mapfile -t backwards < <(printf '%s\n' "${sampled[@]}" | tac)
+    mapfile -t sampled < <(one_of_each config.json _class_name "${backwards[@]}" && one_of_each e2e.json pipeline "${sampled[@]}")
+fi
 parallel 0 --ulysses_degree 2
 parallel 0 --ring_degree 2
 parallel "$(unguided "${sampled[@]}")" --cfg_degree 2
@@ -112,6 +120,7 @@ agree() { # skips, options...
     check "caches agree with diffusers' hooks: ${*:-one rank}" "$skips" "${cached[@]}" "$@"
 }
 [ "${#cached[@]}" -ge 20 ] && agree 0
+[ "${DITBENCH_TEST_ALL:-0}" = 1 ] || cached=("${policies[@]}")
 agree 0 --ulysses_degree 2
 agree 0 --ring_degree 2
 agree "$(unguided "${cached[@]}")" --cfg_degree 2
