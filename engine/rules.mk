@@ -19,7 +19,7 @@ $(BUILD)/engine/text/missing.txt: version
 	@mkdir -p $(dir $@)
 	@echo '$(TEXT_MISSING)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/engine/text/token_list.o $(BUILD)/fault/engine/text/token_list.o $(BUILD)/sim/engine/text/token_list.o: $(BUILD)/engine/text/missing.txt
+$(BUILD)/engine/text/token_list.o $(BUILD)/sim/engine/text/token_list.o: $(BUILD)/engine/text/missing.txt
 # The one file of C++. All programs link the same object, simulated ranks, too.
 $(BUILD)/engine/subwords/sentence_piece.o: engine/subwords/sentence_piece.cpp
 	@mkdir -p $(dir $@)
@@ -46,11 +46,13 @@ $(BUILD)/lib/ditbench-clip.so: engine/files/clip_library.c engine/files/clip_imp
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LIBAV_CFLAGS) -fPIC -shared $(ALL_LDFLAGS) $< $(LIBAV_LIBS) -o $@
 
-# The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed.
+# The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed. Files that
+# know the switch are compiled for it; they come before those of the archive.
+FAULT_SOURCES := $(shell grep -l 'engine/runtime/fault.h' $(ENGINE_SOURCES))
 $(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(FILE_CFLAGS) -DDITBENCH_FAULT_INJECTION -c $< -o $@
-$(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) $(TEXT_OBJECTS) \
+$(BUILD)/tests/ditbench-engine-fault: $(FAULT_SOURCES:%.c=$(BUILD)/fault/%.o) $(BUILD)/engine/main.o $(BUILD)/engine/engine.a \
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@

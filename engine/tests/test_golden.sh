@@ -4,6 +4,7 @@
 # commit has every folder on one rank; on each axis, and on one product of two, it has a transformer and a loop of each
 # class and a loop of each cache. On instruction sets below the best, one rank and the first folder of each class. Speaks
 # TAP.
+# shellcheck disable=SC2154 # ci/tap.sh says what is short
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
