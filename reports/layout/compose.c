@@ -69,6 +69,8 @@ void compose_y_label(const report_composition *c, const char *symbol, char out[C
     snprintf(out, COMPOSE_LABEL, symbol[0] ? "%s [%s]" : "%s", c->kind->y_label, symbol);
 }
 
+enum { POINT_TYPES = 6 };
+
 static bool is_taken(const report_composition *c, const char *colour)
 {
     for (int i = 0; i < COMPOSE_COLOURS && i < c->grid->series_count; i++) {
@@ -77,15 +79,23 @@ static bool is_taken(const report_composition *c, const char *colour)
     return false;
 }
 
+/* Returns the colour of the method that the series' name begins with; NULL for other names, and where so many series
+ * before it have the colour that its points would look like those of one of them. */
+static const char *known_colour(const report_composition *c, int series)
+{
+    char method[64];
+    int before = 0;
+    snprintf(method, sizeof method, "%.*s", (int)strcspn(c->grid->series[series], " "), c->grid->series[series]);
+    const char *colour = report_colour_known(method);
+    for (int i = 0; i < series && colour; i++) before += c->colours[i] && strcmp(c->colours[i], colour) == 0;
+    return before < POINT_TYPES ? colour : NULL;
+}
+
 /* First the names we know, so that a method looks the same in every figure; then what is left of the palette. */
 static void choose_colours(report_composition *c)
 {
     int count = c->grid->series_count < COMPOSE_COLOURS ? c->grid->series_count : COMPOSE_COLOURS;
-    for (int i = 0; i < count; i++) {
-        char method[64];
-        snprintf(method, sizeof method, "%.*s", (int)strcspn(c->grid->series[i], " "), c->grid->series[i]);
-        c->colours[i] = report_colour_known(method);
-    }
+    for (int i = 0; i < count; i++) c->colours[i] = known_colour(c, i);
     for (int i = 0; i < count; i++) {
         int position = 0;
         while (!c->colours[i] && position < 8 && is_taken(c, report_colour_at(position))) position++;
@@ -110,8 +120,8 @@ const char *compose_series_colour(const report_composition *c, int series)
 
 int compose_point_type(int series)
 {
-    static const int types[] = {7, 5, 9, 13, 11, 15};
-    return types[(size_t)series % (sizeof types / sizeof types[0])];
+    static const int types[POINT_TYPES] = {7, 5, 9, 13, 11, 15};
+    return types[series % POINT_TYPES];
 }
 
 /* ---- looks ------------------------------------------------------------------------------------------------------- */

@@ -409,6 +409,39 @@ static void quality_over_time_tells_what_is_dominated(void **state)
     free(csv);
 }
 
+/* Eight caches on one rank: points differ in colour or in shape, although the method has one colour. */
+static void every_series_of_a_method_looks_different(void **state)
+{
+    (void)state;
+    enum { POLICIES = 8 };
+    char folder[256], *looks[POLICIES];
+    report_summary summary;
+    size_t length = 0;
+    int count = 0;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < POLICIES; i++)
+        dit_buffer_printf(
+            &lines,
+            "{\"kind\":\"result\",\"case_id\":\"%d\",\"label\":\"c%d\",\"process\":0,\"status\":\"ok\","
+            "\"tags\":{\"model\":\"m\",\"method\":\"single\",\"world_size\":1,\"cache\":\"%c(1)\","
+            "\"cache_policy\":\"%c\",\"steps\":20},\"record\":{\"samples\":{\"latency_ns\":[%d]},\"quality\":{"
+            "\"accuracy\":{\"all\":{\"low\":0.1,\"value\":0.5,\"high\":0.9}}}}}\n",
+            i, i, 'a' + i, 'a' + i, 100 + i);
+    write_session("looks",
+                  "{\"plots\":[{\"id\":\"all\",\"kind\":\"pareto\",\"title\":\"t\",\"series\":\"method, "
+                  "cache_policy\"}]}",
+                  lines.data, folder);
+    dit_buffer_release(&lines);
+    write_report(folder, "looks/report", &summary);
+    char *script = read_output("looks/report", "all.gp", &length);
+    for (char *at = script; (at = strstr(at, "($7==0?$2:NaN)")) && count < POLICIES; at++) looks[count++] = at;
+    assert_int_equal(count, POLICIES);
+    for (int i = 0; i < POLICIES; i++)
+        for (int j = 0; j < i; j++) assert_false(strncmp(looks[i], looks[j], strcspn(looks[i], "\n")) == 0);
+    free(script);
+}
+
 static void warnings_stand_above_the_figures_with_their_cases(void **state)
 {
     (void)state;
@@ -490,6 +523,7 @@ int main(void)
         cmocka_unit_test(more_than_a_picture_holds_is_counted),
         cmocka_unit_test(distances_are_lines_over_what_they_depend_on),
         cmocka_unit_test(quality_over_time_tells_what_is_dominated),
+        cmocka_unit_test(every_series_of_a_method_looks_different),
         cmocka_unit_test(warnings_stand_above_the_figures_with_their_cases),
         cmocka_unit_test(what_a_person_changed_and_said_stands_in_the_head),
         cmocka_unit_test(an_empty_session_still_has_a_page),
