@@ -1,5 +1,6 @@
 #include "base/request.h"
 
+#include "base/shared_decode.h"
 #include "base/words.h"
 
 #include <stdio.h>
@@ -157,7 +158,7 @@ dit_status dit_request_check(const dit_request *request, int ranks)
             return dit_error_note(st, "text encoder %s", request->encoders[i].name);
         DIT_TRY(st);
     }
-    return request->decode_ranks > 1 ? dit_rows_check(request->decode_ranks, &request->rows) : DIT_OK;
+    return request->decode_ranks > 1 ? dit_shared_decode_check(request->decode_ranks, &request->rows) : DIT_OK;
 }
 
 void dit_request_predict(const dit_request *request, int ranks, int rank, int64_t element_bytes, dit_volume_table *out)

@@ -9,7 +9,6 @@ enum {
     PICTURE_BYTES = 4,
     MOMENT_BYTES = 8,
     MID_RESNETS = 2,
-    CHUNK = 2,
     MAX_WIDTH = 16384,
     MAX_COUNT = 65536,
     MAX_LAYERS = 64,
@@ -145,6 +144,24 @@ static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *
     return DIT_OK;
 }
 
+const char *const *dit_decode_splits(void)
+{
+    static const char *const words[DIT_SPLIT_COUNT + 1] = {"rows", "frames", NULL};
+    return words;
+}
+
+dit_status dit_rows_read_split(const dit_json *doc, const cJSON *vae, const char *pointer, dit_decode_split *out)
+{
+    const char *word = dit_decode_splits()[DIT_SPLIT_ROWS];
+    char at[256];
+    DIT_TRY(dit_json_optional_string(doc, vae, pointer, "split", &word));
+    int found = dit_words_find(dit_decode_splits(), word);
+    dit_json_pointer_join(at, sizeof at, pointer, "split");
+    if (found < 0) return dit_json_fail_word(doc, at, "split", word, dit_decode_splits());
+    *out = (dit_decode_split)found;
+    return DIT_OK;
+}
+
 dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *pointer, dit_rows_facts *out)
 {
     char at[256];
@@ -160,6 +177,7 @@ dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *poin
         DIT_TRY(read_wan(doc, config, at, out));
     else
         DIT_TRY(read_kl(doc, config, at, out));
+    DIT_TRY(dit_rows_read_split(doc, vae, pointer, &out->split));
     return dit_json_optional_bool(doc, vae, pointer, "tiling", &out->tiling);
 }
 
@@ -274,6 +292,14 @@ static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, bool begins, t
     return frames;
 }
 
+int64_t dit_chunk_latents(dit_rows_decoder decoder, int64_t frames, int64_t first)
+{
+    enum { PAIR = 2 };
+    if (decoder != DIT_ROWS_COGVIDEOX) return 1;
+    int64_t chunk = first == 0 && frames % PAIR ? PAIR + 1 : PAIR;
+    return chunk < frames - first ? chunk : frames - first;
+}
+
 int64_t dit_rows_hunyuan_tile(int64_t frames, int64_t first)
 {
     int64_t left = frames - first;
@@ -299,9 +325,7 @@ static int64_t add_clip(const dit_rows_facts *f, tally *t)
     if (f->decoder == DIT_ROWS_PIXELS) return f->frames;
     if (f->decoder == DIT_ROWS_HUNYUAN) return add_tiles(f, t);
     for (int64_t first = 0; first < f->frames; first += frames) {
-        bool pairs = f->decoder == DIT_ROWS_COGVIDEOX;
-        frames = !pairs ? 1 : first == 0 && f->frames % CHUNK ? CHUNK + 1 : CHUNK;
-        if (frames > f->frames - first) frames = f->frames - first;
+        frames = dit_chunk_latents(f->decoder, f->frames, first);
         out += add_chunk(f, frames, first == 0, t);
     }
     return out;

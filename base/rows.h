@@ -29,6 +29,14 @@ typedef enum {
     DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
 } dit_rows_decoder;
 
+/* What the ranks of a shared decode divide. */
+typedef enum {
+    DIT_SPLIT_ROWS,   /* the rows of every activation (this file)      */
+    DIT_SPLIT_FRAMES, /* the frames, chunk by chunk (base/chunks.h)    */
+    DIT_SPLIT_COUNT
+} dit_decode_split;
+const char *const *dit_decode_splits(void); /* "rows", "frames"; NULL at the end */
+
 /* AutoencoderKLHunyuanVideo cuts more than TILE latent frames into tiles of one frame more, a tile every STEP frames.
  * diffusers' tile_sample_min_num_frames 16 and tile_sample_stride_num_frames 12, four frames a latent. */
 enum { DIT_HUNYUAN_TILE = 4, DIT_HUNYUAN_STEP = 3 };
@@ -44,11 +52,14 @@ typedef struct {
     int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
     bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */
     bool tiling;
+    dit_decode_split split;
     int64_t pictures, frames, height, width; /* number of images or videos; latent extents of each */
     int64_t element_bytes;                   /* of an activation; 0: 4. Images are gathered in fp32 */
 } dit_rows_facts;
 
-/* Reads a decoder's facts from {"config", "tiling"}, with diffusers' defaults but no extents. Errors: DIT_ERR_JSON_*;
+/* Reads "split" of a VAE's object; rows where there is none. Errors: DIT_ERR_JSON_*. */
+dit_status dit_rows_read_split(const dit_json *doc, const cJSON *vae, const char *pointer, dit_decode_split *out);
+/* Reads a decoder's facts from {"config", "tiling", "split"}, with diffusers' defaults but no extents. Errors: DIT_ERR_JSON_*;
  * DIT_ERR_UNSUPPORTED for a class whose decoder cannot be shared by rows. */
 dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *pointer, dit_rows_facts *out);
 /* Sets the extents of latents that decode to those pixels, rounded down: others refuse sizes that do not divide. */
@@ -63,6 +74,9 @@ int64_t dit_rows_share(int64_t rows, int degree, int rank, int64_t *first);
 /* Returns DIT_OK, or why the decode cannot be shared: DIT_ERR_CONSTRAINT_DEGREE when a rank would have no row of
  * latents, DIT_ERR_UNSUPPORTED for tiles. */
 dit_status dit_rows_check(int degree, const dit_rows_facts *facts);
+/* Returns how many latent frames the chunk that begins at `first` has, which is decoded by itself: one, or of CogVideoX two;
+ * an odd number begins with three. */
+int64_t dit_chunk_latents(dit_rows_decoder decoder, int64_t frames, int64_t first);
 /* Says how many latent frames the tile of AutoencoderKLHunyuanVideo that begins at `first` has; 0: no tile, as it would only
  * repeat a frame. */
 int64_t dit_rows_hunyuan_tile(int64_t frames, int64_t first);

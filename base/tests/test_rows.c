@@ -1,8 +1,9 @@
 /* Rows: shares, what is legal, and the closed form of a decode against sums written out by hand. */
+#include "base/chunks.h"
 #include "base/label.h"
 #include "base/legality.h"
 #include "base/mesh.h"
-#include "base/rows.h"
+#include "base/shared_decode.h"
 
 #include "base/tests/test.h"
 
@@ -34,7 +35,7 @@ static const char codec[] = "\"_class_name\": \"PixelShuffle\"";
 static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
 {
     dit_volume_table table;
-    dit_rows_predict(facts, degree, rank, &table);
+    dit_shared_decode_predict(facts, degree, rank, &table);
     return table.at[DIT_AXIS_WORLD][collective][DIT_PHASE_DECODE];
 }
 
@@ -153,12 +154,12 @@ static void what_cannot_be_shared_is_refused(void **state)
 {
     dit_rows_facts facts = facts_of(picture, 8, 8, 1);
     (void)state;
-    assert_int_equal(dit_rows_check(4, &facts), DIT_OK);
-    assert_int_equal(dit_rows_check(5, &facts), DIT_ERR_CONSTRAINT_DEGREE);
+    assert_int_equal(dit_shared_decode_check(4, &facts), DIT_OK);
+    assert_int_equal(dit_shared_decode_check(5, &facts), DIT_ERR_CONSTRAINT_DEGREE);
     assert_non_null(strstr(dit_error_last()->message, "4 rows"));
     facts.tiling = true;
-    assert_int_equal(dit_rows_check(1, &facts), DIT_OK);
-    assert_int_equal(dit_rows_check(2, &facts), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(dit_shared_decode_check(1, &facts), DIT_OK);
+    assert_int_equal(dit_shared_decode_check(2, &facts), DIT_ERR_UNSUPPORTED);
 }
 
 static dit_status read_text(const char *text)
@@ -190,6 +191,75 @@ static void other_configs_are_refused(void **state)
         read_text("{\"config\": {\"_class_name\": \"AutoencoderKLWan\", \"temperal_downsample\": [true]}}"),
         DIT_ERR_JSON_VALUE);
     assert_int_equal(read_text("{}"), DIT_ERR_JSON_MISSING);
+}
+
+/* ---- by frames --------------------------------------------------------------------------------------------------- */
+
+static dit_rows_facts by_frames(const char *config, int64_t height_px, int64_t width_px, int64_t frames)
+{
+    dit_rows_facts facts = facts_of(config, height_px, width_px, frames);
+    facts.split = DIT_SPLIT_FRAMES;
+    return facts;
+}
+
+/* Latents 4 x 2 in five frames, one a chunk: chunks 0, 2 and 4 are rank 0's, 1 and 3 rank 1's. A convolution over time keeps
+ * two frames. */
+static void a_chunk_passes_on_what_convolutions_keep(void **state)
+{
+    enum { AREA = 4 * 2, KEPT = 2, FLOAT = 4 };
+    dit_rows_facts facts = by_frames(wan, 16, 8, 9);
+    (void)state;
+    /* stages of 24, 16, 8 channels; the first doubles time and, like the second, space, and halves the channels */
+    int64_t middle = 4 + 4 * 24;
+    int64_t first = AREA * (2 + 2) * 24, second = 4 * AREA * (12 + 3 * 16), third = 16 * AREA * (8 + 3 * 8);
+    int64_t floats = KEPT * (AREA * middle + first + second + third + 16 * AREA * 8), doubling = KEPT * AREA * 24;
+    int convolutions = 1 + 4 + 3 * 4 + 1;
+    dit_volume zero = volume_of(&facts, 2, 0, DIT_COLLECTIVE_SEND_RECV);
+    dit_volume one = volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(facts.frames, 5);
+    assert_int_equal(zero.messages, 2 * convolutions + 1); /* the first chunk does not double time */
+    assert_int_equal(zero.bytes, FLOAT * (2 * floats + doubling));
+    assert_int_equal(one.messages, 2 * (convolutions + 1));
+    assert_int_equal(one.bytes, FLOAT * 2 * (floats + doubling));
+    /* three rounds of three colours; of nine frames the first chunk is one, others are two */
+    zero = volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_GATHER), one = volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER);
+    assert_int_equal(zero.messages, 3 * 3);
+    assert_int_equal(zero.bytes, FLOAT * 3 * 16 * 8 * (1 + 2 + 2));
+    assert_int_equal(one.messages, 3 * 3);
+    assert_int_equal(one.bytes, FLOAT * 3 * 16 * 8 * (2 + 2));
+    assert_int_equal(volume_of(&facts, 1, 0, DIT_COLLECTIVE_SEND_RECV).messages, 0);
+    assert_int_equal(volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_REDUCE).messages, 0);
+}
+
+/* Of an odd number of latent frames the first three are one chunk, of an even one each two. */
+static void chunks_of_pairs_begin_with_three(void **state)
+{
+    dit_rows_facts odd = by_frames(clip, 8, 8, 9), even = by_frames(clip, 8, 8, 8);
+    (void)state;
+    assert_int_equal(odd.frames, 5);
+    assert_int_equal(dit_chunks_count(DIT_ROWS_COGVIDEOX, 5), 2);
+    assert_int_equal(dit_chunk_latents(DIT_ROWS_COGVIDEOX, 5, 0), 3);
+    assert_int_equal(dit_chunk_latents(DIT_ROWS_COGVIDEOX, 5, 3), 2);
+    assert_int_equal(dit_chunk_frames(&odd, 0) + dit_chunk_frames(&odd, 3), 9);
+    assert_int_equal(dit_chunks_count(DIT_ROWS_COGVIDEOX, even.frames), 2);
+    assert_int_equal(dit_chunk_frames(&even, 0) + dit_chunk_frames(&even, 2), 8);
+    assert_int_equal(dit_chunk_latents(DIT_ROWS_COGVIDEOX, 1, 0), 1);
+}
+
+static void decoders_without_chunks_and_ranks_without_one_are_refused(void **state)
+{
+    dit_rows_facts still = by_frames(picture, 16, 16, 1), whole = by_frames(hunyuan, 64, 64, 17);
+    dit_rows_facts short_clip = by_frames(wan, 16, 8, 5);
+    (void)state;
+    assert_int_equal(dit_shared_decode_check(1, &still), DIT_OK);
+    assert_int_equal(dit_shared_decode_check(2, &still), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(dit_shared_decode_check(2, &whole), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(dit_shared_decode_check(3, &short_clip), DIT_OK);
+    assert_int_equal(dit_shared_decode_check(4, &short_clip), DIT_ERR_CONSTRAINT_DEGREE);
+    short_clip.tiling = true; /* every tile has all frames */
+    assert_int_equal(dit_shared_decode_check(3, &short_clip), DIT_OK);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKLWan\"}, \"split\": \"frame\"}"),
+                     DIT_ERR_JSON_VALUE);
 }
 
 /* ---- in a mesh --------------------------------------------------------------------------------------------------- */
@@ -247,6 +317,9 @@ int main(void)
         cmocka_unit_test(a_clip_of_hunyuan_video_is_cut_into_tiles_in_time),
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(other_configs_are_refused),
+        cmocka_unit_test(a_chunk_passes_on_what_convolutions_keep),
+        cmocka_unit_test(chunks_of_pairs_begin_with_three),
+        cmocka_unit_test(decoders_without_chunks_and_ranks_without_one_are_refused),
         cmocka_unit_test(ranks_that_share_rows_are_the_mesh_or_stand_alone),
         cmocka_unit_test(a_codec_sends_the_image_only),
     };

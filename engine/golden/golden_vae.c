@@ -123,7 +123,7 @@ static dit_status create(golden_vae *g, int64_t frames, int64_t height, int64_t 
 {
     dit_vae_params params = {.rt = &g->rt, .config = g->config, .weights = &g->weights};
     params.frames = frames, params.height = height, params.width = width, params.encoder = encoder;
-    if (!encoder) params.rows = g->rt.comm[DIT_AXIS_WORLD];
+    if (!encoder) params.sharers = g->rt.comm[DIT_AXIS_WORLD];
     params.tap = encoder || g->facts.temporal > 1 ? NULL : &g->tap;
     return dit_vae_create(&params, out);
 }

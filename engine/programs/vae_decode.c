@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/rng.h"
-#include "base/rows.h"
+#include "base/shared_decode.h"
 #include "engine/case/case.h"
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
@@ -32,6 +32,7 @@ typedef struct {
     const dit_json *doc;
     dit_case kase; /* id, weights, sizes, measure */
     bool tiling;
+    dit_decode_split split;
     dit_config config;
     dit_vae_facts facts;
     dit_runtime rt;
@@ -52,7 +53,7 @@ typedef struct {
 
 static dit_status read_vae(decoding *d)
 {
-    static const char *const keys[] = {"config", "weights", "tiling", NULL};
+    static const char *const keys[] = {"config", "weights", "tiling", "split", NULL};
     const cJSON *vae;
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(d->doc->root, "vae"));
     DIT_TRY(dit_json_require_object(d->doc, d->doc->root, "", "vae", &vae));
@@ -60,6 +61,7 @@ static dit_status read_vae(decoding *d)
     d->config = (dit_config){.doc = d->doc, .pointer = "/vae/config"};
     DIT_TRY(dit_json_require_object(d->doc, vae, "/vae", "config", &d->config.object));
     DIT_TRY(dit_json_optional_bool(d->doc, vae, "/vae", "tiling", &d->tiling));
+    DIT_TRY(dit_rows_read_split(d->doc, vae, "/vae", &d->split));
     DIT_TRY(dit_vae_read_facts(&d->config, &d->facts));
     return dit_decoder_read_weights(d->doc, vae, "/vae", &d->facts, &d->kase.weights_path, &d->kase.weights_seed);
 }
@@ -125,7 +127,7 @@ static dit_status create_vae(decoding *d, bool tiling)
 {
     dit_vae_params params = {.rt = &d->rt, .config = d->config, .weights = &d->weights, .tiling = tiling};
     params.frames = d->frames, params.height = d->height, params.width = d->width;
-    params.rows = d->rt.comm[DIT_AXIS_WORLD];
+    params.sharers = d->rt.comm[DIT_AXIS_WORLD], params.split = d->split;
     return dit_vae_create(&params, &d->vae);
 }
 
@@ -321,7 +323,7 @@ static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
     if (ranks == 1) return DIT_OK;
     DIT_TRY(dit_rows_from_case(d->doc, d->doc->root, "", &rows));
     rows.element_bytes = dit_dtype_bytes(d->kase.dtype);
-    for (int rank = 0; rank < ranks; rank++) dit_rows_predict(&rows, ranks, rank, &out[rank]);
+    for (int rank = 0; rank < ranks; rank++) dit_shared_decode_predict(&rows, ranks, rank, &out[rank]);
     return DIT_OK;
 }
 

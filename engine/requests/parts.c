@@ -1,7 +1,7 @@
 #include "engine/requests/parts.h"
 
 #include "base/case_facts.h"
-#include "base/rows.h"
+#include "base/shared_decode.h"
 #include "engine/files/picture.h"
 #include "engine/files/shipped.h"
 
@@ -172,8 +172,8 @@ dit_status dit_parts_predict_decode(const dit_pipeline *pipeline, dit_volume_tab
     dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial, kase->num_frames,
                     pipeline->rt.facts.num_images);
     rows.element_bytes = dit_dtype_bytes(kase->dtype);
-    DIT_TRY(dit_rows_check(ranks, &rows));
-    dit_rows_predict(&rows, ranks, dit_comm_rank(dit_comm_world()), out);
+    DIT_TRY(dit_shared_decode_check(ranks, &rows));
+    dit_shared_decode_predict(&rows, ranks, dit_comm_rank(dit_comm_world()), out);
     return DIT_OK;
 }
 

@@ -33,7 +33,7 @@ typedef struct {
  * releases *out, also after an error. Errors: those of the case and of dit_prompts_encode. */
 dit_status dit_parts_encode(const dit_json *doc, const char *folder, int runs, dit_parts *out);
 /* Adds what this rank sends in a decode that ranks share, by the closed form and without the frames that only fill up a
- * patch; nothing where one rank decodes. Errors: DIT_ERR_JSON_*; those of dit_rows_check. */
+ * patch; nothing where one rank decodes. Errors: DIT_ERR_JSON_*; those of dit_shared_decode_check. */
 dit_status dit_parts_predict_decode(const dit_pipeline *pipeline, dit_volume_table *out);
 /* Decodes the latents of the pipeline's last run, and writes image.png (image-N.png of several, clips as animated PNG)
  * into `folder`, `runs` times. Rank 0 decodes, or all ranks with rows_degree. Collective. Errors: DIT_ERR_UNSUPPORTED

@@ -24,7 +24,7 @@ dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const
 
 dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out)
 {
-    static const char *const keys[] = {"config", "weights", "tiling", NULL};
+    static const char *const keys[] = {"config", "weights", "tiling", "split", NULL};
     dit_vae_facts facts;
     *out = (dit_decoder){0};
     snprintf(out->config_at, sizeof out->config_at, "%s/config", pointer);
@@ -32,6 +32,7 @@ dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char
     out->config = (dit_config){.doc = doc, .pointer = out->config_at};
     DIT_TRY(dit_json_require_object(doc, object, pointer, "config", &out->config.object));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "tiling", &out->tiling));
+    DIT_TRY(dit_rows_read_split(doc, object, pointer, &out->split));
     DIT_TRY(dit_vae_read_facts(&out->config, &facts));
     return dit_decoder_read_weights(doc, object, pointer, &facts, &out->path, &out->weights.seed);
 }
@@ -55,7 +56,7 @@ static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
 }
 
 dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
-                            dit_comm *rows)
+                            dit_comm *sharers)
 {
     d->latent = *latent;
     d->surplus = latent->frames - ((num_frames - 1) / latent->vae_temporal + 1);
@@ -72,7 +73,8 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
                                              .frames = latent->frames - d->surplus,
                                              .height = latent->height,
                                              .width = latent->width,
-                                             .rows = rows,
+                                             .sharers = sharers,
+                                             .split = d->split,
                                              .tiling = d->tiling},
                            &d->vae));
     const dit_vae_facts *facts = dit_vae_get_facts(d->vae);

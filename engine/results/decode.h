@@ -1,10 +1,10 @@
 /* Decode: turns a pipeline's gathered latents into frames, by the VAE that a case names:
  *
- *   {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}
+ *   {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false, "split": "rows"}
  *
  * Classes without weights need none.
  *
- * One rank decodes, or all ranks share each decode by rows. */
+ * One rank decodes, or all ranks share each decode: its rows, or with split "frames" its frames. */
 #ifndef DIT_ENGINE_DECODE_H
 #define DIT_ENGINE_DECODE_H
 
@@ -16,6 +16,7 @@ typedef struct {
     const char *path; /* path of the weights; NULL: seeded */
     dit_weights weights;
     bool tiling;
+    dit_decode_split split;
     void (*told)(void *context, int done, int of); /* NULL, or set before opening: as dit_vae_params has it */
     void *context;
     dit_safetensors *file;
@@ -33,11 +34,11 @@ dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char
  * any. Errors: DIT_ERR_JSON_*, also for a file of weights where the class has none. */
 dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const char *pointer,
                                     const dit_vae_facts *facts, const char **path, uint64_t *seed);
-/* Loads the weights and takes all memory from `rt`. rows: the ranks that share each decode, or NULL. num_frames: how
+/* Loads the weights and takes all memory from `rt`. sharers: the ranks that share each decode, or NULL. num_frames: how
  * many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
  * VAE does not fit the latents; those of opening and loading. */
 dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
-                            dit_comm *rows);
+                            dit_comm *sharers);
 /* Decodes tokens [latent tokens, token channels] of one image into decoder->image. Errors: as dit_vae_decode. */
 dit_status dit_decoder_run(dit_decoder *decoder, const float *tokens);
 void dit_decoder_close(dit_decoder *decoder); /* accepts a zeroed one */

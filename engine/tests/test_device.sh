@@ -38,13 +38,13 @@ layer ulysses '"ulysses_degree":2' ''
 layer ring '"ring_degree":2' ',"causal":true,"layout":"zigzag"'
 layer token-ring '"ring_degree":2' ''
 
-# VAEs shared by rows: edges, moments and pictures pass between ranks.
-decode() { # name, config, ranks, options...
+# VAEs shared by rows: edges, moments and pictures pass between ranks; by frames: what convolutions keep.
+decode() { # name, config, ranks, frames, options...; $split: rows or frames
     local name=$1 ranks=$3
-    printf '{"schema":"ditbench.case/1","program":"vae_decode","vae":{"config":{%s},"weights":{"kind":"seeded","seed":1}},
+    printf '{"schema":"ditbench.case/1","program":"vae_decode","vae":{"config":{%s},"weights":{"kind":"seeded","seed":1},"split":"%s"},
         "run":{"height_px":48,"width_px":40,"num_frames":%d,"seed":3},"parallel":{"rows_degree":%d},
         "platform":{"backend":"host","threads_per_rank":1},"measure":{"warmup_runs":0,"iterations":1}}' \
-        "$2" "$4" "$ranks" >"$work/$name.json"
+        "$2" "${split:-rows}" "$4" "$ranks" >"$work/$name.json"
     shift 4
     rm -rf "${work:?}/$name-$ranks"
     mpirun --oversubscribe --bind-to none -n "$ranks" --mca plm isolated --mca pml ob1 --mca btl self,vader \
@@ -57,16 +57,23 @@ declare -A configs=(
     [wan]='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
     [hunyuan]='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
 )
+as_one() { # name, ranks, frames: what several ranks decode is what one decodes
+    decode "$1" "${configs[$1]}" "$2" "$3" --reference "$work/$1-1/images.safetensors" &&
+        grep -q '"communication_match":[[:space:]]*true' "$work/$1-$2/record.json" &&
+        grep -q '"pass":[[:space:]]*true' "$work/$1-$2/record.json"
+}
 for ranks in 2 3; do
     for vae in kl cog wan hunyuan; do
-        config=${configs[$vae]} frames=9
+        frames=9
         [ "$vae" != kl ] || frames=1
-        [ "$ranks" -gt 2 ] || decode "$vae" "$config" 1 "$frames"
-        decode "$vae" "$config" "$ranks" "$frames" --reference "$work/$vae-1/images.safetensors" &&
-            grep -q '"communication_match":[[:space:]]*true' "$work/$vae-$ranks/record.json" &&
-            grep -q '"pass":[[:space:]]*true' "$work/$vae-$ranks/record.json"
+        [ "$ranks" -gt 2 ] || decode "$vae" "${configs[$vae]}" 1 "$frames"
+        as_one "$vae" "$ranks" "$frames"
         report $? "host fp32: $vae decoded by $ranks ranks is what one decodes"
     done
+done
+for vae in cog wan; do
+    split=frames as_one "$vae" 2 9
+    report $? "host fp32: $vae decoded by frames on 2 ranks is what one decodes"
 done
 
 # What is not the device's is refused, not computed.

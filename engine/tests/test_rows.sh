@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Decodes shared by rows on 2, 3 and 4 ranks: the pictures of one rank, exactly the bytes of the closed form, less memory
-# a rank, and what is refused. Uneven shares and shares of one row. Speaks TAP.
+# a rank, and what is refused. Uneven shares and shares of one row. Decodes shared by frames: the same, equal to the bit.
+# Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 build=${DITBENCH_BUILD:-$PWD/build}
@@ -18,7 +19,7 @@ wan='"_class_name": "AutoencoderKLWan", "base_dim": 8, "dim_mult": [1, 2, 2], "n
 hunyuan='"_class_name": "AutoencoderKLHunyuanVideo", "block_out_channels": [8, 16, 16], "norm_num_groups": 4,
      "layers_per_block": 1, "spatial_compression_ratio": 4'
 
-# decode NAME CONFIG RUN RANKS TILING [SEED [REFERENCE]]: exit status; record in $work/NAME/record.json. RANKS may be
+# decode NAME CONFIG RUN RANKS TILING [SEED [REFERENCE [SPLIT]]]: exit status; record in $work/NAME/record.json. RANKS may be
 # "4:3", four processes for a case of three ranks.
 decode() {
     local words=(--case "$work/$1.json" --out "$work/$1") ranks=${4%:*}
@@ -26,7 +27,7 @@ decode() {
     [ -z "${7:-}" ] || words+=(--reference "$work/$7/images.safetensors")
     cat >"$work/$1.json" <<END
 {"schema": "ditbench.case/1", "program": "vae_decode",
- "vae": {"config": {$2}, "weights": {"kind": "seeded", "seed": 1}, "tiling": $5},
+ "vae": {"config": {$2}, "weights": {"kind": "seeded", "seed": 1}, "tiling": $5, "split": "${8:-rows}"},
  "run": {$3, "seed": ${6:-3}}, "parallel": {"rows_degree": ${4#*:}}, "platform": {"threads_per_rank": 1},
  "measure": {"warmup_runs": 1, "iterations": 2}}
 END
@@ -86,6 +87,26 @@ shared no-attention "$kl, \"mid_block_add_attention\": false" '"height_px": 12, 
 shared one-stage '"_class_name": "AutoencoderKL", "block_out_channels": [8], "norm_num_groups": 8' \
     '"height_px": 9, "width_px": 7' 2 4
 
+# by_frames WHAT CONFIG RUN RANKS...: after `shared` of that name. Each rank holds what one rank holds.
+by_frames() {
+    local what=$1 config=$2 run=$3 ranks before now
+    shift 3
+    before=$(member "$what-1/record.json" activations_bytes)
+    for ranks; do
+        decode "$what-frames-$ranks" "$config" "$run" "$ranks" false 3 "$what-1" frames &&
+            [ "$(member "$what-frames-$ranks/record.json" rel_l2)" = 0 ] &&
+            [ "$(member "$what-frames-$ranks/record.json" communication_match)" = true ] &&
+            grep -q '"send_recv"' "$work/$what-frames-$ranks/record.json"
+        report $? "$what: $ranks ranks deal its frames, equal to the bit, as many bytes as predicted"
+        now=$(member "$what-frames-$ranks/record.json" activations_bytes)
+        [ "${now:-0}" = "$before" ]
+        report $? "$what: a rank's activations are those of one rank: $now bytes"
+    done
+}
+by_frames clip "$cog" '"height_px": 44, "width_px": 24, "num_frames": 17' 2
+by_frames even-clip "$cog" '"height_px": 20, "width_px": 24, "num_frames": 16, "num_images": 2' 2
+by_frames wan-clip "$wan" '"height_px": 44, "width_px": 24, "num_frames": 13, "num_images": 2' 2 3
+
 # Memory is divided, not only less, where the picture outweighs the middle; within a hundredth for the norms' sums.
 large=${kl/'[8, 16, 16]'/'[16, 16, 16]'}
 decode large-1 "$large" '"height_px": 256, "width_px": 64' 1 false
@@ -105,6 +126,12 @@ report $? "more ranks than rows of latents are refused with the number of rows"
 decode tiles "$kl" '"height_px": 48, "width_px": 40' 2 true
 [ $? -ne 0 ] && refused tiles 'E_UNSUPPORTED: .*tiles cannot be shared by rows'
 report $? "tiles cannot be shared by rows"
+decode no-chunks "$hunyuan" '"height_px": 44, "width_px": 24, "num_frames": 25' 2 false 3 hunyuan-clip-1 frames
+[ $? -ne 0 ] && refused no-chunks 'E_UNSUPPORTED: split frames'
+report $? "a decoder that does not walk chunk by chunk cannot be shared by frames"
+decode few-chunks "$wan" '"height_px": 44, "width_px": 24, "num_frames": 5' 4 false 3 wan-clip-1 frames
+[ $? -eq 2 ] && refused few-chunks 'E_CONSTRAINT_DEGREE: .*4 ranks for the 2 chunks of 2 latent frames'
+report $? "more ranks than chunks are refused with the number of chunks"
 decode ranks "$kl" '"height_px": 48, "width_px": 40' 4:3 false
 [ $? -eq 2 ] && refused ranks E_CONSTRAINT_PRODUCT
 report $? "another number of ranks than rows_degree is refused"

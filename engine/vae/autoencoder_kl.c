@@ -256,6 +256,7 @@ static dit_status kl_encode(dit_vae *vae, vae_source image, vae_extents size, va
 
 const dit_vae_class dit_vae_autoencoder_kl = {
     .class_name = "AutoencoderKL",
+    .decoder = DIT_ROWS_KL,
     .read_facts = kl_read_facts,
     .load = kl_load,
     .decode = kl_decode,

@@ -171,6 +171,12 @@ static dit_status forget_cache(void *context, vae_conv *conv)
     return DIT_OK;
 }
 
+static dit_status settle_cache(void *context, vae_conv *conv)
+{
+    vae_conv_settle(context, conv);
+    return DIT_OK;
+}
+
 static dit_status cog_allocate(dit_vae *vae)
 {
     return for_each_causal(vae->state, allocate_cache, vae->params.rt);
@@ -184,11 +190,18 @@ static vae_tensor upsample(const vae_walk *walk, cog_stage *stage, vae_tensor x)
     return stage->doubles_time ? vae_double_frames(walk, y, y.frames % 2, vae_other_slot(y.slot, -1)) : y;
 }
 
-static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, vae_tensor z, bool keep,
-                               vae_planes image, int64_t *image_frame)
+/* Where a chunk lies: its number, its first latent frame, and the first frame that it becomes. */
+typedef struct {
+    int64_t number, first, image_frame;
+    bool keep; /* another one follows */
+} cog_chunk;
+
+static dit_status decode_chunk(dit_vae *vae, vae_source latents, const cog_chunk *chunk, vae_tensor z, vae_planes image)
 {
     cog *m = vae->state;
-    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .latent = z, .keep = keep};
+    int64_t first = chunk->first;
+    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .relay = &vae->relay, .latent = z};
+    walk.chunk = chunk->number, walk.keep = chunk->keep;
     DIT_TRY(vae_from_planes(walk.memory, latents, first, z));
     if (m->c.post_quant) { /* its output conditions the norms, too */
         vae_tensor plain = z;
@@ -208,31 +221,34 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
     }
     x = vae_norm_forward(&walk, &m->norm_out, DIT_ACT_SILU, x, x.slot);
     x = vae_conv_forward(&walk, &m->conv_out, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
-    DIT_TRY(vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), *image_frame));
-    *image_frame += x.frames;
-    return DIT_OK;
+    return vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), chunk->image_frame);
 }
 
 static dit_status cog_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
 {
     cog *m = vae->state;
     bool shared = vae->bands.comm;
-    int64_t image_frame = 0, rows = shared ? vae->bands.rows : size.height;
+    int64_t rows = shared ? vae->bands.rows : size.height;
+    const dit_rows_facts facts = {
+        .decoder = DIT_ROWS_COGVIDEOX, .temporal = vae->facts.temporal, .frames = size.frames};
+    cog_chunk chunk = {0};
     if (shared && latents.data) latents.data += vae->bands.first * latents.row;
     DIT_TRY(for_each_causal(m, forget_cache, NULL));
-    for (int64_t first = 0; first < size.frames;) {
-        int64_t frames = first == 0 && size.frames % CHUNK ? CHUNK + 1 : CHUNK;
-        if (frames > size.frames) frames = size.frames;
+    for (; chunk.first < size.frames; chunk.number++) {
+        int64_t frames = dit_chunk_latents(facts.decoder, size.frames, chunk.first);
         vae_tensor z = {VAE_SLOT_LATENT, frames, rows, size.width, m->c.latent_channels, shared};
-        bool keep = first + frames < size.frames;
-        DIT_TRY(decode_chunk(vae, latents, first, z, keep, image, &image_frame));
-        first += frames;
+        chunk.keep = chunk.first + frames < size.frames;
+        if (vae->memory.planning || vae_relay_is_own(&vae->relay, chunk.number))
+            DIT_TRY(decode_chunk(vae, latents, &chunk, z, image));
+        chunk.image_frame += dit_chunk_frames(&facts, chunk.first);
+        chunk.first += frames;
     }
-    return DIT_OK;
+    return for_each_causal(m, settle_cache, &vae->relay);
 }
 
 const dit_vae_class dit_vae_autoencoder_kl_cogvideox = {
     .class_name = "AutoencoderKLCogVideoX",
+    .decoder = DIT_ROWS_COGVIDEOX,
     .read_facts = cog_read_facts,
     .load = cog_load,
     .decode = cog_decode,

@@ -334,6 +334,7 @@ static dit_status hunyuan_encode(dit_vae *vae, vae_source image, vae_extents siz
 
 const dit_vae_class dit_vae_autoencoder_kl_hunyuan_video = {
     .class_name = "AutoencoderKLHunyuanVideo",
+    .decoder = DIT_ROWS_HUNYUAN,
     .read_facts = hunyuan_read_facts,
     .load = hunyuan_load,
     .decode = hunyuan_decode,

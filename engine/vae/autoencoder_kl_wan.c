@@ -214,6 +214,7 @@ static dit_status load_decoder(const vae_loader *l, const wan_config *c, wan_cod
         if (stage->has_time)
             DIT_TRY(
                 vae_load_conv(l, out, 2 * out, over_time, &stage->time, "decoder.up_blocks.%d.%s.time_conv", i, up));
+        stage->time.first_chunk = 1;
         if (stage->has_shortcut)
             DIT_TRY(vae_make_shortcut(l, in, out, stage->has_time ? 2 : 1, 2, false, &stage->shortcut));
     }
@@ -291,40 +292,51 @@ static dit_status wan_load(dit_vae *vae)
 
 /* ---- causal convolutions ----------------------------------------------------------------------------------------- */
 
-typedef dit_status (*visitor)(dit_runtime *rt, vae_conv *conv);
+typedef dit_status (*visitor)(vae_relay *relay, vae_conv *conv);
 
-static dit_status visit_resnet(dit_runtime *rt, vae_resnet *resnet, visitor visit)
+static dit_status visit_resnet(vae_relay *relay, vae_resnet *resnet, visitor visit)
 {
-    DIT_TRY(visit(rt, &resnet->conv1));
-    return visit(rt, &resnet->conv2);
+    DIT_TRY(visit(relay, &resnet->conv1));
+    return visit(relay, &resnet->conv2);
 }
 
 /* Does something to every causal convolution of a coder. */
-static dit_status for_each_causal(dit_runtime *rt, wan_coder *coder, visitor visit)
+static dit_status for_each_causal(vae_relay *relay, wan_coder *coder, visitor visit)
 {
-    DIT_TRY(visit(rt, &coder->conv_in));
-    DIT_TRY(visit(rt, &coder->conv_out));
-    for (int i = 0; i < MID_RESNETS; i++) DIT_TRY(visit_resnet(rt, &coder->mid[i], visit));
+    DIT_TRY(visit(relay, &coder->conv_in));
+    DIT_TRY(visit(relay, &coder->conv_out));
+    for (int i = 0; i < MID_RESNETS; i++) DIT_TRY(visit_resnet(relay, &coder->mid[i], visit));
     for (int i = 0; i < MAX_STAGES; i++) {
         wan_stage *stage = &coder->stages[i];
-        for (int64_t j = 0; j < stage->count; j++) DIT_TRY(visit_resnet(rt, &stage->resnets[j], visit));
-        if (stage->has_time) DIT_TRY(visit(rt, &stage->time));
+        for (int64_t j = 0; j < stage->count; j++) DIT_TRY(visit_resnet(relay, &stage->resnets[j], visit));
+        if (stage->has_time) DIT_TRY(visit(relay, &stage->time));
     }
     return DIT_OK;
 }
 
-static dit_status forget(dit_runtime *rt, vae_conv *conv)
+static dit_status allocate(vae_relay *relay, vae_conv *conv)
 {
-    (void)rt;
+    return vae_conv_allocate(relay->rt, conv);
+}
+
+static dit_status forget(vae_relay *relay, vae_conv *conv)
+{
+    (void)relay;
     vae_conv_forget(conv);
+    return DIT_OK;
+}
+
+static dit_status settle(vae_relay *relay, vae_conv *conv)
+{
+    vae_conv_settle(relay, conv);
     return DIT_OK;
 }
 
 static dit_status wan_allocate(dit_vae *vae)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(vae->params.rt, &m->decoder, vae_conv_allocate));
-    return for_each_causal(vae->params.rt, &m->encoder, vae_conv_allocate);
+    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, allocate));
+    return for_each_causal(&vae->relay, &m->encoder, allocate);
 }
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
@@ -356,7 +368,8 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
 {
     wan *m = vae->state;
     wan_coder *coder = &m->decoder;
-    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .keep = frame + 1 < size.frames};
+    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .relay = &vae->relay};
+    walk.chunk = frame, walk.keep = frame + 1 < size.frames;
     vae_tensor x = {0, 1, size.height, size.width, m->c.latent_channels, false};
     int64_t first_frame = frame ? (frame - 1) * vae->facts.temporal + 1 : 0;
     DIT_TRY(vae_from_planes(walk.memory, latents, frame, x));
@@ -381,9 +394,11 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
 static dit_status wan_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(vae->params.rt, &m->decoder, forget));
-    for (int64_t frame = 0; frame < size.frames; frame++) DIT_TRY(decode_frame(vae, latents, frame, size, image));
-    return DIT_OK;
+    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, forget));
+    for (int64_t frame = 0; frame < size.frames; frame++)
+        if (vae->memory.planning || vae_relay_is_own(&vae->relay, frame))
+            DIT_TRY(decode_frame(vae, latents, frame, size, image));
+    return for_each_causal(&vae->relay, &m->decoder, settle);
 }
 
 /* Halves space, then time. In the first chunk time only keeps its last frame, which the next chunk sees. */
@@ -423,13 +438,14 @@ static dit_status encode_frame(dit_vae *vae, vae_source image, int64_t frame, va
 static dit_status wan_encode(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(vae->params.rt, &m->encoder, forget));
+    DIT_TRY(for_each_causal(&vae->relay, &m->encoder, forget));
     for (int64_t frame = 0; frame < size.frames; frame++) DIT_TRY(encode_frame(vae, image, frame, size, mean, logvar));
     return DIT_OK;
 }
 
 const dit_vae_class dit_vae_autoencoder_kl_wan = {
     .class_name = "AutoencoderKLWan",
+    .decoder = DIT_ROWS_WAN,
     .clamps = true,
     .read_facts = wan_read_facts,
     .load = wan_load,

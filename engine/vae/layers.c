@@ -52,6 +52,11 @@ void vae_conv_forget(vae_conv *conv)
     conv->cached = false;
 }
 
+void vae_conv_settle(vae_relay *relay, vae_conv *conv)
+{
+    vae_relay_settle(relay, &conv->passing);
+}
+
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* Reorders [out, in, taps] to [out, taps, in]: channels fastest, as in activations. */
@@ -289,6 +294,25 @@ static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae
     args->below = below ? b->below : NULL;
 }
 
+static int64_t kept_floats(const vae_conv *conv, const vae_tensor *x)
+{
+    return conv->front * x->height * x->width * x->channels;
+}
+
+/* True if what causal convolutions keep goes from rank to rank. */
+static bool is_relayed(const vae_walk *walk, const vae_conv *conv)
+{
+    return walk->relay && walk->relay->comm && conv->kernel[0] > 1 && !walk->memory->planning;
+}
+
+/* Takes what the convolution kept of the chunk before, which another rank has walked. */
+static void take_kept(const vae_walk *walk, vae_conv *conv, const vae_tensor *x)
+{
+    if (!is_relayed(walk, conv)) return;
+    conv->cached = walk->chunk > conv->first_chunk;
+    if (conv->cached) vae_relay_take(walk->relay, &conv->passing, conv->cache, kept_floats(conv, x));
+}
+
 /* y = conv(x), or with `add` y += conv(x). */
 static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, vae_tensor y, bool add)
 {
@@ -296,6 +320,7 @@ static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind,
     float *to = vae_tensor_data(m, &y);
     const float *from = vae_tensor_data(m, &x);
     bool causal = conv->kernel[0] > 1;
+    take_kept(walk, conv, &x);
     dit_conv_args args = {.weights = &conv->weights, .frames = x.frames, .height = x.height, .width = x.width};
     args.channels = x.channels, args.x = from, args.y = to, args.residual = add ? to : NULL;
     args.up = kind == VAE_CONV_UP ? 2 : 1, args.replicate = conv->replicate;
@@ -309,6 +334,8 @@ static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind,
     if (x.band && conv->kernel[1] > 1) exchange_edges(walk, conv, &x, &args);
     if (!m->planning) ops_conv(m->rt, &args);
     if (causal && walk->keep) keep_frames(walk, conv, &x, &args);
+    if (walk->keep && is_relayed(walk, conv))
+        vae_relay_pass(walk->relay, &conv->passing, conv->cache, kept_floats(conv, &x));
 }
 
 void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x)

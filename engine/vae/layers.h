@@ -8,6 +8,7 @@
 #define DIT_ENGINE_VAE_LAYERS_H
 
 #include "engine/vae/bands.h"
+#include "engine/vae/relay.h"
 #include "engine/runtime/weights.h"
 
 enum { VAE_SLOT_LATENT = 3, VAE_SLOT_FIELD = 4, VAE_SLOTS = 5 }; /* 0 to 2: activations */
@@ -44,7 +45,9 @@ typedef struct {
     bool replicate; /* the image's edges repeat */
     float *cache;   /* the last `front` frames of the chunk before; for a band then the rows above and below them */
     int64_t cache_floats;
-    bool cached; /* the cache holds something */
+    bool cached;         /* the cache holds something */
+    int64_t first_chunk; /* the first chunk that it sees; others leave it out */
+    vae_passing passing; /* where frames are shared: the cache, on its way to the rank of the next chunk */
 } vae_conv;
 
 typedef struct {
@@ -70,6 +73,8 @@ typedef struct {
 typedef struct {
     vae_memory *memory;
     vae_bands *bands;        /* through which bands exchange rows */
+    vae_relay *relay;        /* NULL, or through which caches go from rank to rank */
+    int64_t chunk;           /* the number of this chunk */
     vae_tensor latent;       /* in VAE_SLOT_LATENT */
     bool keep;               /* another chunk follows: causal convolutions keep their last frames */
     const int32_t *frame_of; /* NULL: attention stays within frames; else [positions]: it sees earlier frames, too */
@@ -121,5 +126,7 @@ void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x);
 /* Allocate what causal convolutions keep, after the dry walk; and forget it, before the first chunk. */
 dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv);
 void vae_conv_forget(vae_conv *conv);
+/* Waits until the cache has left for the rank of the next chunk, after the last chunk of a shared decode. */
+void vae_conv_settle(vae_relay *relay, vae_conv *conv);
 
 #endif

@@ -97,6 +97,7 @@ static dit_status shuffle_encode(dit_vae *vae, vae_source image, vae_extents siz
 
 const dit_vae_class dit_vae_pixel_shuffle = {
     .class_name = DIT_PIXEL_SHUFFLE,
+    .decoder = DIT_ROWS_PIXELS,
     .read_facts = shuffle_read_facts,
     .load = shuffle_load,
     .decode = shuffle_decode,

@@ -125,10 +125,27 @@ static dit_status plan_memory(dit_vae *vae)
     vae->memory.planning = false;
     DIT_TRY(vae_memory_allocate(&vae->memory));
     int64_t frames = dit_vae_output_frames(&vae->facts, whole.frames), spatial = vae->facts.spatial;
-    DIT_TRY(vae_bands_allocate(&vae->bands,
-                               vae->facts.image_channels * frames * whole.height * spatial * whole.width * spatial));
+    int64_t floats = vae->facts.image_channels * frames * whole.height * spatial * whole.width * spatial;
+    DIT_TRY(vae_bands_allocate(&vae->bands, floats));
+    DIT_TRY(vae_relay_allocate(&vae->relay, floats));
     if (vae->klass->allocate) DIT_TRY(vae->klass->allocate(vae));
     return allocate_tiles(vae);
+}
+
+/* What the closed forms of a decode that is shared by frames ask for. */
+static dit_rows_facts chunk_facts(const dit_vae *vae)
+{
+    return (dit_rows_facts){
+        .decoder = vae->klass->decoder, .temporal = vae->facts.temporal, .frames = vae->params.frames};
+}
+
+static dit_status share(dit_vae *vae)
+{
+    const dit_vae_params *p = &vae->params;
+    bool by_frames = p->split == DIT_SPLIT_FRAMES;
+    dit_rows_facts facts = chunk_facts(vae);
+    DIT_TRY(vae_bands_init(&vae->bands, p->rt, by_frames ? NULL : p->sharers, p->height, vae->tiled));
+    return vae_relay_init(&vae->relay, p->rt, by_frames ? p->sharers : NULL, &facts);
 }
 
 static dit_status create(dit_vae *vae)
@@ -142,7 +159,7 @@ static dit_status create(dit_vae *vae)
     if (p->encoder && !vae->klass->encode)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the encoder of %s is not implemented", vae->klass->class_name);
     DIT_TRY(plan_tiles(vae));
-    DIT_TRY(vae_bands_init(&vae->bands, p->rt, p->rows, p->height, vae->tiled));
+    DIT_TRY(share(vae));
     DIT_TRY(vae->klass->load(vae));
     return plan_memory(vae);
 }
@@ -476,22 +493,31 @@ static void clamp(const dit_vae *vae, int64_t frames, float *image)
     for (int64_t i = 0; i < values; i++) image[i] = image[i] < -1 ? -1 : image[i] > 1 ? 1 : image[i];
 }
 
-static dit_status decode_any(dit_vae *vae, int64_t frames, const float *latents, float *image)
+/* Decodes this rank's rows or frames, or all of them. */
+static dit_status decode_own(dit_vae *vae, int64_t frames, const float *latents, float *image)
 {
     const dit_vae_params *p = &vae->params;
     int64_t spatial = vae->facts.spatial;
     vae->parts_done = 0;
     if (vae->tiled) return decode_tiled(vae, latents, image);
-    DIT_TRY(vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
-                               dense_planes(image, frames, p->height * spatial, p->width * spatial)));
-    if (!vae->bands.comm) return DIT_OK;
-    return vae_bands_gather(&vae->bands, image, vae->facts.image_channels * frames, p->width * spatial, spatial);
+    return vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
+                              dense_planes(image, frames, p->height * spatial, p->width * spatial));
+}
+
+static dit_status gather(dit_vae *vae, int64_t frames, float *image)
+{
+    int64_t spatial = vae->facts.spatial, width = vae->params.width * spatial, colours = vae->facts.image_channels;
+    dit_rows_facts facts = chunk_facts(vae);
+    if (vae->bands.comm) return vae_bands_gather(&vae->bands, image, colours * frames, width, spatial);
+    if (!vae->relay.comm) return DIT_OK;
+    return vae_relay_gather(&vae->relay, &facts, image, colours, frames, vae->params.height * spatial * width);
 }
 
 dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
 {
     int64_t frames = dit_vae_output_frames(&vae->facts, vae->params.frames);
-    DIT_TRY(decode_any(vae, frames, latents, image));
+    DIT_TRY(decode_own(vae, frames, latents, image));
+    DIT_TRY(gather(vae, frames, image));
     if (vae->klass->clamps) clamp(vae, frames, image);
     return DIT_OK;
 }

@@ -2,7 +2,8 @@
  * and a row in vae.c.
  *
  * One rank decodes alone, or all ranks of a communicator share a decode by rows (engine/vae/bands.h): the image differs
- * only by the order of sums, and each rank needs about its share of the memory. Encoding is not shared. Inside,
+ * only by the order of sums, and each rank needs about its share of the memory. A causal decoder can be shared by frames
+ * instead (engine/vae/relay.h): the image is equal to the bit, and each rank needs the memory of one. Encoding is not shared. Inside,
  * activations are channels-last [frames, height, width, channels]; outside, latents and images are planes [channels,
  * frames, height, width]. create takes all memory from the runtime's arenas, after a dry walk through the decoder has
  * found what the largest decode needs. Decoding allocates nothing.
@@ -14,6 +15,7 @@
 #ifndef DIT_ENGINE_VAE_H
 #define DIT_ENGINE_VAE_H
 
+#include "base/rows.h"
 #include "engine/files/config.h"
 #include "engine/runtime/runtime.h"
 #include "engine/runtime/weights.h"
@@ -46,7 +48,8 @@ typedef struct {
     const dit_weights *weights;
     int64_t frames, height, width; /* latent extents of the largest decode */
     bool encoder;                  /* also loads the encoder and plans for images of that size */
-    dit_comm *rows;                /* the ranks that share each decode; NULL or one rank: this rank decodes alone */
+    dit_comm *sharers;             /* the ranks that share each decode; NULL or one rank: this rank decodes alone */
+    dit_decode_split split;        /* what they divide */
     bool tiling;
     int64_t tile_height_px, tile_width_px;          /* 0: the facts' */
     double tile_overlap_height, tile_overlap_width; /* 0: the facts' */
@@ -68,7 +71,7 @@ int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
 dit_status dit_vae_scale(const dit_vae_facts *facts, int64_t cells, float *latents);
 
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
- * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_rows_check where a
+ * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_shared_decode_check where a
  * decode shall be shared. */
 dit_status dit_vae_create(const dit_vae_params *params, dit_vae **out);
 void dit_vae_free(dit_vae *vae); /* accepts NULL; the arenas keep the memory */

@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct {
     const char *class_name;
-    bool clamps; /* the image to [-1, 1] */
+    dit_rows_decoder decoder; /* what the closed forms of a shared decode call it */
+    bool clamps;              /* the image to [-1, 1] */
     /* Fills all facts. */
     dit_status (*read_facts)(const dit_config *config, dit_vae_facts *facts);
     /* Loads the weights; takes vae->state from rt->run. */
@@ -41,7 +42,8 @@ struct dit_vae {
     dit_vae_params params;
     dit_vae_facts facts;
     vae_memory memory;
-    vae_bands bands;
+    vae_bands bands; /* of a decode that is shared by rows   */
+    vae_relay relay; /* of one that is shared by frames      */
     void *state;
     int parts, parts_done; /* parts of one tile's decode, as the dry walk counted; parts done of the current decode */
     bool tiled;

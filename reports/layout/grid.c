@@ -226,20 +226,10 @@ static dit_status lengthen(const report_grid *grid, char **name, const report_ca
  * kinds the place along x, in that panel. *found is false when all places are distinct, or no tag helps. */
 static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found)
 {
-    static const char *const tags[] = {"evidence",
-                                       "method",
-                                       "mesh",
-                                       "cache",
-                                       "num_pipeline_patch",
-                                       "attn_layer_num_for_pp",
-                                       "patch_fraction",
-                                       "warmup_steps",
-                                       "joint_text",
-                                       "attention",
-                                       "threads_per_rank",
-                                       "world_size",
-                                       "label",
-                                       NULL};
+    static const char *const tags[] = {
+        "evidence",       "method",       "mesh",       "cache",     "num_pipeline_patch", "attn_layer_num_for_pp",
+        "patch_fraction", "warmup_steps", "joint_text", "vae_split", "attention",          "threads_per_rank",
+        "world_size",     "label",        NULL};
     char name[GRID_KEY] = "", panel[GRID_KEY] = "";
     const char *tag = NULL;
     for (int i = 1; i < grid->count && !tag; i++) {

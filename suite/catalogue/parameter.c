@@ -2,6 +2,7 @@
 
 #include "base/cache.h"
 #include "base/layer.h"
+#include "base/rows.h"
 #include "base/text_parallel.h"
 #include "base/words.h"
 #include "suite/catalogue/cut.h"
@@ -368,6 +369,7 @@ static const suite_parameter_kind
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_TEXT_WAY     = {check_word, .words = dit_text_parallel_names},
+    kind_SPLIT        = {check_word, .words = dit_decode_splits},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
     kind_ENGINE       = {check_word, .words = suite_engine_names},
     kind_LAYOUT       = {check_word, .words = layout_words},

@@ -85,6 +85,7 @@ enum {
     X(ENGINE,              "engine",                SAME,  ENGINE,       0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(THREADS_PER_RANK,    "threads_per_rank",      SAME,  THREADS,      1, 4096,             RUN,             OPTIONAL, ANY,       ADDED) \
     X(TILING,              "tiling",                SAME,  SWITCH,       0, 1,                DECODE_PIPELINE, OPTIONAL, ANY,       ADDED) \
+    X(VAE_SPLIT,           "vae_split",             SAME,  SPLIT,        0, 0,                DECODE_PIPELINE, OPTIONAL, ANY,       ADDED) \
     X(TOKENS,              "tokens",                SAME,  INTEGER,      1, 1 << 24,          ATTEND_PLANS,    REQUIRED, ANY,       NAMED) \
     X(HEADS,               "heads",                 SAME,  INTEGER,      1, 4096,             ATTEND_PLANS,    REQUIRED, ANY,       NAMED) \
     X(KV_HEADS,            "kv_heads",              SAME,  INTEGER,      1, 4096,             ATTEND,          OPTIONAL, ANY,       NAMED) \

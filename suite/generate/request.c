@@ -665,6 +665,7 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
         hand_over(&w, vae, "config", &b->vae);
         if (!codec) DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
         dit_json_put_bool(&w, vae, "tiling", b->r->tiling);
+        if (b->r->vae_split) dit_json_put_string(&w, vae, "split", b->r->vae_split);
     }
     picture = dit_json_put_object(&w, document, "picture");
     dit_json_put_string(&w, picture, "file", file);

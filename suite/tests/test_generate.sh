@@ -281,6 +281,13 @@ shared_clip() {
         --output shared.png && within 1 "$picture" same shared.png clip.png && grep -q '"rows_degree": 2' shared.json
 }
 ok "two ranks share the decode of a clip" shared_clip
+dealt_clip() {
+    local frame
+    generate "$golden/e2e_wan_unipc" --ulysses_degree 2 --use_parallel_vae --vae_split frames --output dealt.png --frames numbered || return 1
+    for frame in 0 4 8; do within 1 "$picture" same "dealt/frame-000$frame.png" "wan_unipc/frame-000$frame.png" || return 1; done
+    ! generate "$golden/e2e_wan_unipc" --vae_split frames --output alone.png 2>alone.log && grep -q 'add --use_parallel_vae' alone.log
+}
+ok "two ranks deal the frames of a clip, and one rank has nobody to deal them to" dealt_clip
 numbered() {
     generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output frames.png --frames numbered &&
         [ "$(find frames -name 'frame-000?.png' | wc -l)" -eq 9 ] && within 0 "$picture" same frames/frame-0000.png clip.png

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "base/rows.h"
 #include "base/words.h"
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
@@ -243,6 +244,17 @@ static dit_status settle_frames(generate_call *call)
     return DIT_FAIL(DIT_ERR_USAGE, "--frames %s, but --output names a file .%s", call->frames, named);
 }
 
+static dit_status check_split(const generate_call *call)
+{
+    const char *split = call->request.vae_split;
+    if (!split) return DIT_OK;
+    if (dit_words_find(dit_decode_splits(), split) < 0)
+        return dit_fail_word(DIT_ERR_USAGE, "--vae_split", split, dit_decode_splits());
+    if (call->use_parallel_vae) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--vae_split %s: one rank decodes alone", split),
+                          "add --use_parallel_vae");
+}
+
 static dit_status check_noise(const char *noise)
 {
     static const char *const names[] = {"torch", "torch-each", "counter", NULL};
@@ -259,6 +271,7 @@ static dit_status settle_words(generate_call *call)
     DIT_TRY(gather_prompts(call));
     DIT_TRY(settle_prompts(call));
     DIT_TRY(check_noise(call->request.noise));
+    DIT_TRY(check_split(call));
     if (!isnan(call->request.strength) && !(call->request.strength > 0 && call->request.strength <= 1))
         return DIT_FAIL(DIT_ERR_USAGE, "--strength %g is not above 0 and at most 1", call->request.strength);
     DIT_TRY(settle_frames(call));
@@ -479,7 +492,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 49 };
+    enum { OWN = 50 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -565,8 +578,10 @@ int suite_verb_generate(int argc, char **argv)
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
         {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
          0, 0},
-        {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode by rows, instead of rank 0 alone",
+        {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode, instead of rank 0 alone",
          &call->use_parallel_vae, 0, 0},
+        {"vae_split", 0, SUITE_OPTION_STRING, "HOW",
+         "what they divide: rows (default), or the frames of Wan's and CogVideoX's clips", &r->vae_split, 0, 0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
         {"frames", 0, SUITE_OPTION_STRING, "HOW",
          "write a clip as an animated PNG (default), numbered PNGs, mp4 or webm", &call->frames, 0, 0},

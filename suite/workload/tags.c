@@ -57,6 +57,7 @@ static const suite_tag behind_degrees[] = {
     {"engine", "what runs the case, ditbench, or an external engine"},
     {"threads_per_rank", "threads of one rank"},
     {"tiling", "decode in tiles: on or off"},
+    {"vae_split", "what the ranks of a shared decode divide: rows or frames"},
     {"tokens", "tokens of one attention layer"},
     {"heads", "query heads"},
     {"kv_heads", "heads of keys and values"},

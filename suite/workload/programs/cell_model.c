@@ -1,5 +1,6 @@
 #include "suite/workload/programs/cell_model.h"
 
+#include "base/rows.h"
 #include "suite/paths.h"
 #include "suite/workload/members.h"
 
@@ -153,6 +154,14 @@ void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *docum
     else
         suite_cell_put_weights(w, cell, vae);
     dit_json_put_bool(w, vae, "tiling", suite_cell_is_on(cell, SUITE_PARAMETER_TILING));
+    if (suite_cell_splits_frames(cell)) dit_json_put_string(w, vae, "split", dit_decode_splits()[DIT_SPLIT_FRAMES]);
+}
+
+bool suite_cell_splits_frames(const suite_cell *cell)
+{
+    const cJSON *split = cell->values[SUITE_PARAMETER_VAE_SPLIT];
+    bool frames = split && strcmp(split->valuestring, dit_decode_splits()[DIT_SPLIT_FRAMES]) == 0;
+    return frames && cell->parallel.rows_degree > 1;
 }
 
 void suite_cell_put_size_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)

@@ -23,6 +23,8 @@ void suite_cell_put_conditions(dit_json_writer *w, const suite_cell *cell, cJSON
 void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent);
 /* Puts "vae" into a case document: the cell's VAE, which it has. */
 void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *document);
+/* True if several ranks share the decode by frames (base/chunks.h). */
+bool suite_cell_splits_frames(const suite_cell *cell);
 /* Puts the tags of what is made. */
 void suite_cell_put_size_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags);
 /* Writes "NAME 256x256", or "NAME 256x256 16f" of clips. */

@@ -1,6 +1,6 @@
 /* Program vae_decode: the decoder of a model's VAE. Ranks share the rows of its pictures; there is no other mesh.
  * Models that share a VAE give one case, so the VAE is what the case is named after. */
-#include "base/rows.h"
+#include "base/shared_decode.h"
 #include "suite/workload/members.h"
 #include "suite/workload/programs/cell_mesh.h"
 #include "suite/workload/programs/cell_model.h"
@@ -59,6 +59,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     dit_json_put_string(w, tags, "base_model", cell->vae->name);
     if (cell->parallel.rows_degree <= 1) dit_json_put_int(w, tags, dit_axis_key(DIT_AXIS_WORLD), 1);
     dit_json_put_string(w, tags, "tiling", is_tiled(cell) ? "on" : "off");
+    dit_json_put_string(w, tags, "vae_split", suite_cell_splits_frames(cell) ? "frames" : "rows");
     suite_cell_put_size_tags(w, cell, tags);
     suite_cell_put_mesh_tags(w, cell, tags);
 }
@@ -68,13 +69,15 @@ static void write_label(const suite_cell *cell, char *out, size_t size)
     char name[NAME], subject[NAME + 96];
     write_name(cell, name);
     suite_cell_write_subject(cell, name, subject, sizeof subject);
-    snprintf(out, size, "%s %s", subject, cell->mesh);
+    snprintf(out, size, "%s %s%s", subject, cell->mesh, suite_cell_splits_frames(cell) ? " by frames" : "");
 }
 
 static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
 {
     (void)cell;
-    suite_member_shared(w, out, document, "vae");
+    cJSON *vae = cJSON_Duplicate(dit_json_member(document, "vae"), true);
+    if (vae) cJSON_DeleteItemFromObjectCaseSensitive(vae, "split"); /* either way gives one picture */
+    dit_json_put_item(w, out, "vae", vae);
     suite_member_shared(w, out, document, "run");
 }
 
@@ -87,7 +90,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode has no mesh, %s asks for one", cell->mesh),
                               "the ranks that share a decode are rows_degree");
     DIT_TRY(dit_rows_from_case(&view, document, "", &rows));
-    return dit_rows_check(cell->world_size, &rows);
+    return dit_shared_decode_check(cell->world_size, &rows);
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
@@ -97,13 +100,13 @@ static dit_status read_case(const dit_json *document, suite_prediction *out)
     int ranks = dit_parallel_world_size(&out->parallel);
     if (ranks == 1) return DIT_OK;
     DIT_TRY(dit_rows_from_case(document, document->root, "", &out->rows));
-    return dit_rows_check(ranks, &out->rows);
+    return dit_shared_decode_check(ranks, &out->rows);
 }
 
 static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
     int ranks = dit_parallel_world_size(&prediction->parallel);
-    if (ranks > 1) dit_rows_predict(&prediction->rows, ranks, rank, out);
+    if (ranks > 1) dit_shared_decode_predict(&prediction->rows, ranks, rank, out);
 }
 
 /* Every rank has rows of its own. */
