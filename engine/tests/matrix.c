@@ -1,10 +1,11 @@
 /* For test_matrix.sh: every model class with every method, as the registries list them.
  *
- *   matrix --models FILE --methods FILE --overrides FILE --variants N [--most-ranks N] --resolution WxH write
+ *   matrix --models FILE --methods FILE --overrides FILE --variants N [--most-ranks N] [--method NAME,...]
+ *           --resolution WxH write
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
  *       program denoise on 2, 4 or 8 ranks, N at most (8) or the least that it takes; approximate ones with the first
- *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json` and
- *       exact.json.
+ *       N of 1, 0 and all steps synchronous; --method NAME,... names the only ones. FILEs are `ditbench list models
+ *       --json`, `list methods --json` and exact.json.
  *       With --caches FILE, a list of settings, only methods that are exact, with each cache and without; with
  *       --approximate yes only the others, with each cache.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
@@ -68,6 +69,15 @@ static void set_number(cJSON *object, const char *key, double value)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(object, key);
     cJSON_AddNumberToObject(object, key, value);
+}
+
+/* Whether `list`, words between commas, has the word; an empty one has all. */
+static bool lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) return true;
+    return !*list;
 }
 
 /* ---- write: models ----------------------------------------------------------------------------------------------- */
@@ -150,9 +160,9 @@ static void add_cell(cJSON *tied, const char *method, int ranks, int warmup_step
 
 typedef struct {
     int most_variants, most_ranks;
-    const char *resolution;
-    const cJSON *caches; /* NULL: none */
-    bool approximate;    /* with caches: of approximate methods, else of exact ones */
+    const char *resolution, *methods; /* of methods "": all */
+    const cJSON *caches;              /* NULL: none */
+    bool approximate;                 /* with caches: of approximate methods, else of exact ones */
 } breadth;
 
 static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
@@ -170,6 +180,7 @@ static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
 static bool is_asked(const cJSON *method, const breadth *wanted)
 {
     bool exact = cJSON_IsTrue(member(method, "exact"));
+    if (!lists(wanted->methods, text_of(method, "name"))) return false;
     if (!wanted->caches) return true;
     return wanted->approximate ? !exact || strcmp(text_of(method, "name"), "single") == 0 : exact;
 }
@@ -635,15 +646,6 @@ static void set_text(cJSON *object, const char *key, const char *text)
     cJSON_AddStringToObject(object, key, text);
 }
 
-/* Whether `list`, words between commas, has the word; an empty one has all. */
-static bool lists(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) return true;
-    return !*list;
-}
-
 typedef struct {
     const char *folder, *backend, *dtype, *graphs, *models, *methods; /* "": as the plan says, all */
 } options;
@@ -707,6 +709,7 @@ int main(int argc, char **argv)
         const breadth wanted = {.most_variants = atoi(option(argc, argv, "--variants")),
                                 .most_ranks = *most_ranks ? atoi(most_ranks) : MOST_RANKS,
                                 .resolution = option(argc, argv, "--resolution"),
+                                .methods = option(argc, argv, "--method"),
                                 .caches = *option(argc, argv, "--caches") ? read_option(argc, argv, "--caches", &caches)
                                                                           : NULL,
                                 .approximate = *option(argc, argv, "--approximate")};

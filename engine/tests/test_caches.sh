@@ -70,7 +70,7 @@ matrix_on host fp32 2 10 --model flux.1-dev
 if [ -z "${SANITIZE:-}" ] && [ -e "$build/tests/ditbench-cuda-emulated.so" ]; then
     rm -f "$work"/*.latents
     echo '["none", {"policy": "mask", "mask": "1101001", "first": 1, "last": 1}]' >"$work/one.json"
-    write_cached "$work/one.json" --approximate yes
+    write_cached "$work/one.json" --approximate yes --most-ranks 2 --method single,pipefusion,distrifusion
     export DITBENCH_CUDA_LIBRARY=$build/tests/ditbench-cuda-emulated.so
     matrix_on cuda bf16 1 2 --model pixart-alpha-xl-2 --method single,oracle
     matrix_on cuda bf16 2 2 --model pixart-alpha-xl-2 --method pipefusion,distrifusion

@@ -63,7 +63,9 @@ $(BUILD)/lib/ditbench-cuda.so: $(CUDA_OBJECTS)
 CUDA_LIBRARY := $(if $(NVCC),$(BUILD)/lib/ditbench-cuda.so)
 
 # ---- the emulation ---------------------------------------------------------------------------------------------------
-EMULATE_FLAGS = -std=c++17 -O2 -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(ERRORS) \
+# It runs where it is built: fmaf is an instruction, and not a function of libm, where this processor has it.
+EMULATE_ISA := $(if $(and $(shell grep -ow -m 1 avx2 /proc/cpuinfo 2>/dev/null),$(shell grep -ow -m 1 fma /proc/cpuinfo 2>/dev/null)),-mavx2 -mfma)
+EMULATE_FLAGS = -std=c++17 -O2 $(EMULATE_ISA) -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(ERRORS) \
                 -Wno-unknown-pragmas -DDIT_CUDA_EMULATED -D_GNU_SOURCE -Ikernels/cuda/emulate -I. -I$(BUILD) -MMD -MP \
                 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 EMULATE_OBJECTS := $(patsubst %,$(BUILD)/cuda-emulated/%.o,$(CUDA_OWN) $(sort $(wildcard kernels/cuda/emulate/*.cpp)))

@@ -296,18 +296,17 @@ static bool lane_has_come(const thread *t, const thread *self)
 void emulated_lanes(unsigned mask, emulated_lanes_work *work, void *mine)
 {
     thread *self = running(), *warp = self - self->number % EMULATED_WARP;
-    void *lanes[EMULATED_WARP] = {NULL};
     int first = warp->number, size = block.count - first < EMULATED_WARP ? block.count - first : EMULATED_WARP;
     self->mask = size < EMULATED_WARP ? mask & ((1u << size) - 1) : mask;
     self->work = work;
     self->mine = mine;
     self->state = AT_LANES;
     if (!(mask >> (self - warp) & 1)) report("a lane calls a collective of its warp with a mask without itself");
-    for (int i = 0; i < size; i++) {
-        if (!(self->mask >> i & 1)) continue;
-        if (!lane_has_come(&warp[i], self)) return wait_turn();
-        lanes[i] = warp[i].mine;
-    }
+    for (int i = size - 1; i >= 0; i--) /* lanes come in order: one that has not is found at once */
+        if (self->mask >> i & 1 && !lane_has_come(&warp[i], self)) return wait_turn();
+    void *lanes[EMULATED_WARP] = {NULL};
+    for (int i = 0; i < size; i++)
+        if (self->mask >> i & 1) lanes[i] = warp[i].mine;
     work(lanes);
     self->state = RUNS;
     for (int i = 0; i < size; i++)
