@@ -121,7 +121,7 @@ slowest() {
 
 # shellcheck disable=SC2016  # expanded by the shells that xargs starts
 while read -r name; do tell "$name"; done < <(chosen beside |
-    xargs -r -n 1 -P "$(nproc)" bash -c 'run_one "$0" && echo "$0"')
+    xargs -r -n 1 -P $(($(nproc) + 1)) bash -c 'run_one "$0" && echo "$0"')
 while read -r name; do run_one "$name" && tell "$name"; done < <(chosen alone)
 
 tests=$(chosen beside | wc -l)

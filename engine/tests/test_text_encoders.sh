@@ -56,7 +56,10 @@ memory() { for class in weights state activations communication total; do value 
 
 for encoder in text_t5 text_clip_g text_llama; do
     encode one 1 replicated "$encoder" '' '' || report 1 "$encoder runs on one rank"
-    for count in 2 4; do
+    # For a commit four ranks have the encoder whose keys are fewer than its heads.
+    counts=(2)
+    [ "$encoder" != text_llama ] && [ "${DITBENCH_TEST_ALL:-0}" != 1 ] || counts=(2 4)
+    for count in "${counts[@]}"; do
         wrong=0
         for way in replicated broadcast tensor cfg; do
             for streamed in '' ',"streamed":true'; do
