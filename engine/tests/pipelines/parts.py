@@ -73,9 +73,9 @@ def clip_tokenizer(folder, **more):
 
 
 # ---- models ------------------------------------------------------------------------------------------------------------
-def t5(tokenizer, width=WIDTH, config=T5Config, **more):
-    sizes = {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "feed_forward_proj": "gated-gelu"}
-    return T5EncoderModel(config(vocab_size=len(tokenizer) + 8, d_model=width, **{**sizes, **more})).eval()
+def t5(tokenizer, width=WIDTH, config=T5Config, model=T5EncoderModel, **more):
+    sizes = {"vocab_size": len(tokenizer) + 8, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "feed_forward_proj": "gated-gelu"}
+    return model(config(d_model=width, **{**sizes, **more})).eval()
 
 
 def mt5(tokenizer, width=WIDTH):
@@ -134,8 +134,10 @@ def run(pipe, call, seed, **more):
     return {"latents": latents[:, :, None], "image_u8": torch.from_numpy(picture)}
 
 
-def save(tensors, *path):
-    save_file({k: v.detach().to(torch.float32).contiguous() for k, v in tensors.items()}, os.path.join(*path))
+def save(tensors, *path, **dtypes):
+    """As float32, but those whose dtype is named."""
+    kept = {k: v.detach().to(dtypes.get(k, torch.float32)).contiguous() for k, v in tensors.items()}
+    save_file(kept, os.path.join(*path))
 
 
 def ids(tokenizer, text, length):

@@ -20,14 +20,14 @@ from diffusers import (AutoencoderKL, AutoencoderKLCogVideoX, AutoencoderKLHunyu
                        CogVideoXPipeline, CogVideoXTransformer3DModel, DDIMScheduler, FlowMatchEulerDiscreteScheduler,
                        HunyuanVideoPipeline, HunyuanVideoTransformer3DModel, LattePipeline, LatteTransformer3DModel,
                        UniPCMultistepScheduler, WanImageToVideoPipeline, WanPipeline, WanTransformer3DModel)
-from safetensors.torch import save_file
-from transformers import (CLIPImageProcessor, CLIPTextConfig, CLIPTextModel, CLIPTokenizer, CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaModel, LlamaTokenizerFast, T5Config,
-                          T5EncoderModel, T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
+from transformers import (CLIPImageProcessor, CLIPTokenizer, CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaModel, LlamaTokenizerFast,
+                          T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
 from transformers.models.bert.tokenization_bert import BasicTokenizer
 
 from PIL import Image
 
-from parts import WIDTH, shake, start_picture
+import parts
+from parts import WIDTH, clip, save, shake, start_picture
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENIZERS = HERE.parent / "tokenizers"
@@ -43,15 +43,8 @@ def tokenizer(cls, name):
     return made
 
 
-def t5(tokens, config=T5Config, model=T5EncoderModel, **more):
-    return model(config(vocab_size=len(tokens) + 6, d_model=WIDTH, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
-                        feed_forward_proj="gated-gelu", **more))
-
-
-def clip(tokens):
-    return CLIPTextModel(CLIPTextConfig(vocab_size=len(tokens), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=2,
-                                        num_attention_heads=4, bos_token_id=tokens.bos_token_id,
-                                        eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id))
+def t5(tokens, **more):
+    return parts.t5(tokens, vocab_size=len(tokens) + 6, **more)
 
 
 def llama(tokens):
@@ -69,7 +62,7 @@ def wan():
     tokens = tokenizer(T5TokenizerFast, "umt5")
     transformer = WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=16, out_channels=16, text_dim=WIDTH,
                                         freq_dim=32, ffn_dim=32, num_layers=2, cross_attn_norm=True, rope_max_seq_len=32)
-    return WanPipeline(tokens, t5(tokens, UMT5Config, UMT5EncoderModel), transformer,
+    return WanPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), transformer,
                        AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
                        UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, num_train_timesteps=1000,
                                                flow_shift=3.0))
@@ -83,7 +76,7 @@ def wan_i2v():
     vae = AutoencoderKLWan(base_dim=4, z_dim=8, dim_mult=[1, 1, 2, 2], num_res_blocks=1,
                            latents_mean=[-0.8, -0.7, -0.9, 0.1, -0.2, 1.0, -0.2, 1.5],
                            latents_std=[2.8, 1.5, 2.3, 2.7, 1.2, 1.8, 2.6, 2.1])
-    return WanImageToVideoPipeline(tokens, t5(tokens, UMT5Config, UMT5EncoderModel), clip_vision(),
+    return WanImageToVideoPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), clip_vision(),
                                    CLIPImageProcessor(size=32, crop_size=32), transformer, vae,
                                    FlowMatchEulerDiscreteScheduler(shift=3.0))
 
@@ -165,12 +158,6 @@ def write(pipe, out):
         elif name == "transformer":
             shutil.rmtree(folder)
             part.save_pretrained(folder, max_shard_size="100KB")
-
-
-def save(tensors, *path):
-    """As float32, but levels, which float16 holds as well."""
-    kept = {name: value.to(torch.float16 if name == "image_u8" else torch.float32) for name, value in tensors.items()}
-    save_file({name: value.contiguous() for name, value in kept.items()}, os.path.join(*path))
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
@@ -271,7 +258,7 @@ def main():
     if isinstance(pipe, WanImageToVideoPipeline):
         image = Image.fromarray(start_picture())
         image.save(os.path.join(options.out, "start.png"))
-    save(expect(pipe, call, image), options.out, "expected.safetensors")
+    save(expect(pipe, call, image), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
     pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
 
 
