@@ -84,13 +84,14 @@ static const dit_axis_info axes[DIT_GROUP_COUNT] = {
                        .label_place = 6,
                        .deal_place = 6,
                        .greatest = DIT_MAX_DEGREE},
-    [DIT_AXIS_WORLD] = {.help = "ranks that share the rows of a decode",
-                        .prefix = "rows",
-                        .example = "rows4",
-                        .meaning = "A shared VAE decode: 4 ranks share the rows of the image.",
-                        .label_place = 7,
-                        .deal_place = 7,
-                        .greatest = DIT_MAX_DEGREE},
+    [DIT_AXIS_WORLD] =
+        {.help = "ranks that share the rows of a decode",
+         .prefix = "rows",
+         .example = "rows4",
+         .meaning = "A shared VAE decode: 4 ranks share the rows of the image, or the frames of a clip (vae_split).",
+         .label_place = 7,
+         .deal_place = 7,
+         .greatest = DIT_MAX_DEGREE},
 };
 
 const dit_axis_info *dit_axis_get(dit_axis axis)
