@@ -42,6 +42,8 @@ static const dit_architecture architectures[] = {
      .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2},
+    {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
+     .joint = true, .guidance_branches = 2},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},

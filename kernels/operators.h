@@ -147,6 +147,7 @@ typedef struct {
     const float *t; /* [count] */
     float unit;     /* t is multiplied by it first */
     float *y;
+    float scale; /* what is multiplied last, angles (t unit) f_i, where a library does so; 0: by nothing */
 } dit_timestep_args;
 
 /* y += gate * (x + bias), row by row. */

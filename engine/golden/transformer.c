@@ -30,6 +30,25 @@ dit_status golden_transformer_open(golden_transformer *g, const char *model_fold
     return golden_open(folder, "output.safetensors", &g->output);
 }
 
+/* Packed latents do not tell their rows and columns. Qwen-Image's forward is told them: img_shapes [.., 3] has the frames,
+ * rows and columns of the first image, in patches. Errors: DIT_ERR_SHAPE when they are not those of the latents. */
+static dit_status take_shape(golden_transformer *g)
+{
+    dit_latent *latent = &g->facts.latent;
+    dit_tensor_view view;
+    float shape[3];
+    if (g->ops->layout != DIT_LATENT_PACKED || !dit_safetensors_find(g->inputs, "img_shapes", &view)) return DIT_OK;
+    if (view.elements < 3) return DIT_FAIL(DIT_ERR_SHAPE, "img_shapes has %lld values", (long long)view.elements);
+    DIT_TRY(dit_tensor_read(&view, 0, 3, shape));
+    int64_t height = (int64_t)shape[1] * latent->patch, width = (int64_t)shape[2] * latent->patch;
+    if (shape[0] != 1 || shape[1] < 1 || shape[2] < 1 || height * width != latent->height * latent->width)
+        return DIT_FAIL(DIT_ERR_SHAPE, "img_shapes says %g x %g x %g patches, the latents have %lld", (double)shape[0],
+                        (double)shape[1], (double)shape[2],
+                        (long long)(latent->height * latent->width / latent->patch / latent->patch));
+    latent->height = height, latent->width = width;
+    return DIT_OK;
+}
+
 dit_status golden_transformer_size(golden_transformer *g, const char *latents, const char *text, int64_t *rows,
                                    int64_t *channels)
 {
@@ -37,6 +56,7 @@ dit_status golden_transformer_size(golden_transformer *g, const char *latents, c
     if (!dit_safetensors_find(g->inputs, latents, &view))
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s", latents);
     DIT_TRY(dit_latent_from_shape(&g->facts.latent, g->ops->layout, view.rank, view.shape, rows, channels));
+    DIT_TRY(take_shape(g));
     if (!dit_safetensors_find(g->inputs, text, &view) || view.rank != 3 || view.elements < 1)
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s [B, St, dim]", text);
     if (g->facts.text_tokens == 0) g->facts.text_tokens = view.shape[1]; /* else the config gives it */

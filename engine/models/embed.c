@@ -147,39 +147,51 @@ void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, 
     ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = y, .activation = activation});
 }
 
+/* True if something is added to what the timestep gives. */
+static bool has_constant(const embed_combined *combined)
+{
+    return combined->text_dim > 0 || combined->guided;
+}
+
 dit_status embed_combined_create(const dit_scope *scope, embed_combined *combined)
 {
     int64_t width = combined->width;
     dit_arena *image = &scope->rt->image, *step = &scope->rt->step;
     const dit_buffer buffers[] = {
-        {image, &combined->constant, combined->batch * width, DIT_BUFFER_FP32},
+        {image, &combined->constant, has_constant(combined) ? combined->batch * width : 0, DIT_BUFFER_FP32},
         {step, &combined->embedded, combined->batch * width, DIT_BUFFER_FP32},
         {step, &combined->activated, combined->batch * width, DIT_BUFFER_ACTIVATIONS},
         {step, &combined->hidden, combined->batch * width, DIT_BUFFER_ACTIVATIONS},
         {step, &combined->sinusoid, combined->batch * SINUSOID, DIT_BUFFER_FP32},
     };
     DIT_TRY(embed_mlp_load(scope, "timestep_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->timestep));
-    DIT_TRY(embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));
+    if (combined->text_dim)
+        DIT_TRY(
+            embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));
     if (combined->guided)
         DIT_TRY(embed_mlp_load(scope, "guidance_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->guidance));
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-/* out = mlp(sinusoid(value * unit)) + constant; overwrites embedded. */
+/* out = mlp(sinusoid(value * unit)) + constant; overwrites embedded. Without a constant out is embedded. */
 static void add_embedding(dit_runtime *rt, const embed_combined *combined, const embed_mlp *mlp, const float *value,
                           float *out)
 {
-    ops_timestep(
-        rt,
-        &(dit_timestep_args){
-            .count = combined->batch, .dim = SINUSOID, .t = value, .unit = combined->unit, .y = combined->sinusoid});
+    ops_timestep(rt, &(dit_timestep_args){.count = combined->batch,
+                                          .dim = SINUSOID,
+                                          .t = value,
+                                          .unit = combined->unit,
+                                          .scale = combined->scale,
+                                          .y = combined->sinusoid});
     embed_mlp_run(rt, mlp, combined->sinusoid, combined->batch, combined->hidden, combined->embedded);
-    layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
+    if (has_constant(combined))
+        layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
 }
 
 void embed_combined_prepare(dit_runtime *rt, const embed_combined *combined, const float *text, const float *guidance)
 {
-    embed_mlp_run(rt, &combined->text, text, combined->batch, combined->hidden, combined->constant);
+    if (combined->text_dim)
+        embed_mlp_run(rt, &combined->text, text, combined->batch, combined->hidden, combined->constant);
     if (combined->guided) add_embedding(rt, combined, &combined->guidance, guidance, combined->constant);
 }
 

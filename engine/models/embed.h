@@ -57,13 +57,14 @@ void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int
 /* y = activation(x) over `elements`. */
 void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y);
 
-/* The embedding that modulates the blocks of FLUX, SD3 and HunyuanVideo: the sum of MLPs of the timestep, of the pooled
- * text and, in distilled models, of the guidance. Source: diffusers CombinedTimestepTextProjEmbeddings and its sibling
- * with guidance. The model sets the first group of members. */
+/* The embedding that modulates the blocks of FLUX, SD3, HunyuanVideo and Qwen-Image: the sum of MLPs of the timestep, of the
+ * pooled text and, in distilled models, of the guidance. Source: diffusers CombinedTimestepTextProjEmbeddings and its
+ * sibling with guidance, QwenTimestepProjEmbeddings. The model sets the first group of members. */
 typedef struct {
-    int64_t batch, text_dim, width;
-    float unit;  /* multiplies timestep and guidance, in float32, before the sinusoid */
-    bool guided; /* the model takes a guidance */
+    int64_t batch, text_dim, width; /* text_dim 0: there is no pooled text                    */
+    float unit;                     /* multiplies timestep and guidance, in float32, before the sinusoid */
+    float scale;                    /* multiplies the angles of the sinusoid; 0: nothing does             */
+    bool guided;                    /* the model takes a guidance */
 
     embed_mlp timestep, text, guidance;
     float *constant;          /* [batch, width] sum of text and guidance, in rt->image       */

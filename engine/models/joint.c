@@ -67,18 +67,19 @@ dit_status joint_create(dit_model *model, joint *j)
     return DIT_OK;
 }
 
-/* The library's names for the layers of a block's two streams; those of an attention follow its name. */
+/* The library's names for the layers of an attention over a block's two streams; they follow the attention's name. */
 static const struct {
-    const char *modulation, *mlp, *qkv[4], *out, *norm_q, *norm_k;
+    const char *qkv[4], *out, *norm_q, *norm_k;
 } names[JOINT_STREAMS] = {
-    [JOINT_TEXT] = {"norm1_context.linear",
-                    "ff_context",
-                    {"add_q_proj", "add_k_proj", "add_v_proj", NULL},
+    [JOINT_TEXT] = {{"add_q_proj", "add_k_proj", "add_v_proj", NULL},
                     "to_add_out",
                     "norm_added_q.weight",
                     "norm_added_k.weight"},
-    [JOINT_IMAGE] =
-        {"norm1.linear", "ff", {"to_q", "to_k", "to_v", NULL}, "to_out.0", "norm_q.weight", "norm_k.weight"},
+    [JOINT_IMAGE] = {{"to_q", "to_k", "to_v", NULL}, "to_out.0", "norm_q.weight", "norm_k.weight"},
+};
+static const joint_stream_names usual_names[JOINT_STREAMS] = {
+    [JOINT_TEXT] = {"norm1_context.linear", "ff_context"},
+    [JOINT_IMAGE] = {"norm1.linear", "ff"},
 };
 
 dit_status joint_load_attention(const dit_scope *block, const joint *j, const char *name, joint_part part, bool has_out,
@@ -95,10 +96,11 @@ dit_status joint_load_attention(const dit_scope *block, const joint *j, const ch
 dit_status joint_load_stream(const dit_scope *block, const joint *j, joint_part part, int chunks, joint_stream *stream)
 {
     bool last = chunks == JOINT_LAST_CHUNKS;
+    const joint_stream_names *own = &(j->stream_names ? j->stream_names : usual_names)[part];
     stream->part = part, stream->chunks = chunks;
-    DIT_TRY(scope_linear(block, names[part].modulation, chunks * j->C, j->C, &stream->modulation));
+    DIT_TRY(scope_linear(block, own->modulation, chunks * j->C, j->C, &stream->modulation));
     DIT_TRY(joint_load_attention(block, j, "attn", part, !last, &stream->attention));
-    return last ? DIT_OK : scope_mlp(block, names[part].mlp, j->C, j->inner, &stream->mlp);
+    return last ? DIT_OK : scope_mlp(block, own->mlp, j->C, j->inner, &stream->mlp);
 }
 
 dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int64_t count, joint_block **out)

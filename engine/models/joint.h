@@ -64,12 +64,18 @@ typedef struct {
     joint_stream text, image;
 } joint_block;
 
+/* What families call the modulation and the MLP of a stream of a double block. */
+typedef struct {
+    const char *modulation, *mlp;
+} joint_stream_names;
+
 /* What all blocks of a model share. The model sets the first group of members, then calls joint_create. */
 typedef struct {
-    int64_t H, D, inner;    /* heads; width of a head, of an MLP                       */
-    float eps;              /* of every norm                                           */
-    bool qk_norm;           /* q and k are normalised per head                         */
-    const float *activated; /* [batch, C]: what modulations are projected from         */
+    int64_t H, D, inner;                    /* heads; width of a head, of an MLP                       */
+    float eps;                              /* of every norm                                           */
+    bool qk_norm;                           /* q and k are normalised per head                         */
+    const float *activated;                 /* [batch, C]: what modulations are projected from         */
+    const joint_stream_names *stream_names; /* [JOINT_STREAMS]; NULL: those of FLUX and SD3      */
 
     dit_model *model;
     int64_t C, wide_cols;

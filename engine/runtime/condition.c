@@ -8,17 +8,19 @@
 /* How a kind is made when no file has it. */
 typedef enum { SOURCE_NONE, SOURCE_NORMAL, SOURCE_ONES, SOURCE_RUN } condition_source;
 
+enum { NAMES = 3 };
+
 /* Every kind: its name, which also selects its random stream, and its names in the transformer's forward and in
  * pipelines. */
 static const struct {
-    const char *name, *forward[2], *positive, *negative;
+    const char *name, *forward[NAMES], *positive, *negative;
     condition_source source;
     bool shared;
 } kinds[DIT_CONDITION_COUNT] = {
     [DIT_CONDITION_TEXT] =
         {"text", {"encoder_hidden_states"}, "prompt_embeds", "negative_prompt_embeds", SOURCE_NORMAL, false},
     [DIT_CONDITION_TEXT_MASK] = {"text_mask",
-                                 {"encoder_attention_mask", "text_embedding_mask"},
+                                 {"encoder_attention_mask", "text_embedding_mask", "encoder_hidden_states_mask"},
                                  "prompt_attention_mask",
                                  "negative_prompt_attention_mask",
                                  SOURCE_ONES,
@@ -130,8 +132,8 @@ static dit_status find_tensor(const condition_reader *r, dit_condition_kind kind
     const char *name = !pipeline ? kinds[kind].forward[0] : negative ? kinds[kind].negative : kinds[kind].positive;
     *rows = kinds[kind].shared ? 1 : r->rt->facts.num_images * (pipeline ? 1 : r->rt->facts.guidance_branches);
     *found = name && dit_safetensors_find(r->file, name, view);
-    if (!*found && !pipeline && kinds[kind].forward[1]) {
-        name = kinds[kind].forward[1];
+    for (int i = 1; i < NAMES && !*found && !pipeline && kinds[kind].forward[i]; i++) {
+        name = kinds[kind].forward[i];
         *found = dit_safetensors_find(r->file, name, view);
     }
     if (!*found) return DIT_OK;

@@ -5,7 +5,7 @@
 typedef struct {
     view t, y;
     int64_t count, dim;
-    float unit, log_period;
+    float unit, scale, log_period;
 } timestep_operands;
 
 /* Returns exp(x), x <= 0, as exp_as_reference of kernels/ref/timestep.c does. */
@@ -34,6 +34,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) timestep_sinusoid(timest
         float exponent = -o.log_period * (float)column;
         exponent = exponent / (float)half;
         float angle = view_load(o.t, row) * o.unit * exp_as_reference(exponent);
+        if (o.scale != 0) angle = o.scale * angle;
         view_store(o.y, row * o.dim + column, (float)cos((double)angle));
         view_store(o.y, row * o.dim + half + column, (float)sin((double)angle));
     }
@@ -46,7 +47,7 @@ void cuda_timestep(dit_pool *pool, const dit_timestep_args *args)
     timestep_operands o = {};
     o.t = view_of(cuda, args->t), o.y = view_of(cuda, args->y);
     if (!o.t.data || !o.y.data) return;
-    o.count = args->count, o.dim = args->dim, o.unit = args->unit;
+    o.count = args->count, o.dim = args->dim, o.unit = args->unit, o.scale = args->scale;
     o.log_period = (float)log(10000.0);
     int64_t blocks = divide_up(o.count * (o.dim / 2 + o.dim % 2), BLOCK_THREADS);
     LAUNCH(cuda, timestep_sinusoid, grid_x(blocks), BLOCK_THREADS, 0, o);

@@ -30,6 +30,7 @@ void dit_ref_timestep(dit_pool *pool, const dit_timestep_args *args)
             float exponent = -log_period * (float)i;
             exponent = exponent / (float)half;
             float angle = t * exp_as_reference(exponent);
+            if (args->scale != 0) angle = args->scale * angle;
             y[i] = cosf(angle);
             y[half + i] = sinf(angle);
         }

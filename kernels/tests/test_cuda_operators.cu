@@ -492,7 +492,7 @@ static const timestep_entry timestep_entries[] = {
 static void timesteps_are_those_of_the_host(void **)
 {
     for (const timestep_entry &entry : timestep_entries) {
-        dit_timestep_args args = {2, 256, array_of_normal(2, F), entry.unit, array_of_normal(512, F)};
+        dit_timestep_args args = {2, 256, array_of_normal(2, F), entry.unit, array_of_normal(512, F), 0};
         float *t = (float *)view_of(&device, args.t).data, *y = (float *)view_of(&device, args.y).data;
         t[0] = 0.0f, t[1] = entry.t;
         cuda_timestep(pool, &args);
@@ -506,7 +506,7 @@ static void timesteps_are_those_of_the_host(void **)
 
 static void an_odd_width_of_timesteps_ends_with_zero(void **)
 {
-    dit_timestep_args args = {3, 7, array_of_normal(3, F), 1.0f, array_of_normal(21, B)};
+    dit_timestep_args args = {3, 7, array_of_normal(3, F), 1.0f, array_of_normal(21, B), 0};
     cuda_timestep(pool, &args);
     for (int row = 0; row < 3; row++) {
         view y = view_at(view_of(&device, args.y), row * 7);
@@ -647,7 +647,7 @@ static void nothing_to_do_looks_at_no_pointer(void **)
     cuda_combine(pool, &sum);
     dit_activate_args activation = {0, nowhere, nowhere, DIT_ACT_SILU};
     cuda_activate(pool, &activation);
-    dit_timestep_args time = {0, 8, nowhere, 1.0f, nowhere};
+    dit_timestep_args time = {0, 8, nowhere, 1.0f, nowhere, 0};
     cuda_timestep(pool, &time);
     dit_gated_add_args add = {0, 8, nowhere, 8, nowhere, nowhere, nowhere, 8};
     cuda_gated_add(pool, &add);

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Exports a golden folder of Qwen-Image's transformer from diffusers: config, random weights, inputs, one forward.
+
+    pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
+    engine/tests/golden/qwen_image.py OUT                                # as engine/tests/golden/qwen_image was made
+    engine/tests/golden/qwen_image.py OUT --seed 7 --heads 6 --rows 3    # another one
+    build/bin/ditbench golden OUT
+
+Rows and columns are patches of the image. Without --unmasked every text has tokens that the mask hides, in its middle and
+at its end. img_shapes, a list in the library, is a tensor here.
+"""
+import argparse
+import json
+from pathlib import Path
+
+import torch
+from diffusers import QwenImageTransformer2DModel
+from export import randomise
+from safetensors.torch import save_file
+
+
+def make_inputs(args, config):
+    mask = torch.ones(args.batch, args.text).long()
+    for b in range(0 if args.unmasked else args.batch):
+        mask[b, args.text - 1 - b % args.text:] = 0
+        mask[b, args.text // 2] = 0
+    mask[:, 0] = 1
+    return {
+        "hidden_states": torch.randn(args.batch, args.rows * args.columns, config["in_channels"]),
+        "encoder_hidden_states": torch.randn(args.batch, args.text, config["joint_attention_dim"]),
+        "encoder_hidden_states_mask": mask,
+        "timestep": torch.rand(args.batch),
+        "img_shapes": torch.tensor([[1, args.rows, args.columns]] * args.batch),
+    }
+
+
+def forward(model, inputs):
+    output = {}
+
+    def keep(name):
+        def hook(_, __, result):
+            parts = result if isinstance(result, tuple) else (result,)
+            names = (f"{name}_context", name) if name.startswith("block_") else tuple(
+                f"{name}.{i}" if len(parts) > 1 else name for i in range(len(parts)))
+            output.update({key: x.clone() for key, x in zip(names, parts)})
+        return hook
+
+    for i, block in enumerate(model.transformer_blocks):
+        block.register_forward_hook(keep(f"block_{i}"))
+    model.transformer_blocks[0].attn.register_forward_hook(keep("aux.block_0.attn"))
+    for name in ("img_in", "txt_in", "time_text_embed"):
+        getattr(model, name).register_forward_hook(keep(f"aux.{name}"))
+    call = dict(inputs, img_shapes=[[tuple(shape)] for shape in inputs["img_shapes"].tolist()])
+    output["output"] = model(**call, return_dict=False)[0]
+    return output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    for name, value in (("seed", 1), ("batch", 2), ("rows", 4), ("columns", 5), ("text", 7), ("layers", 2), ("heads", 4),
+                        ("head", 8), ("text_dim", 40), ("channels", 4)):
+        parser.add_argument("--" + name, type=int, default=value)
+    parser.add_argument("--unmasked", action="store_true")
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
+    third = args.head // 6 * 2
+    model = QwenImageTransformer2DModel(
+        in_channels=4 * args.channels, out_channels=args.channels, num_layers=args.layers, num_attention_heads=args.heads,
+        attention_head_dim=args.head, joint_attention_dim=args.text_dim, axes_dims_rope=(args.head - 2 * third, third, third))
+    model = model.float().eval()
+    with torch.no_grad():
+        randomise(model)
+        inputs = make_inputs(args, model.config)
+        output = forward(model, inputs)
+    args.out.mkdir(parents=True, exist_ok=True)
+    config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
+    (args.out / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
+    for name, tensors in (("diffusion_pytorch_model", model.state_dict()), ("inputs", inputs), ("output", output)):
+        save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
+        (args.out / f"{name}.safetensors").chmod(0o644)
+
+
+if __name__ == "__main__":
+    main()
