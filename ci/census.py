@@ -779,6 +779,8 @@ def catalogue():
     for path in sorted((ROOT / "workloads" / "models").glob("*.json")):
         model = json.loads(path.read_text())
         config = model.get("config")
+        if model.get("weights"):
+            continue  # trained for this project: no other software runs it
         if config and config.get("_class_name") in CLASSES:
             out.setdefault(config["_class_name"], []).append((model["name"], config))
     return out
