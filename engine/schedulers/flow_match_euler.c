@@ -85,12 +85,14 @@ static double shifted_sigma(const sigma_table *t, int i)
     return t->given ? given_sigma(t->c, t->mu, i, t->N) : default_sigma(t->c, t->mu, i, t->N);
 }
 
-/* Stretches 1 - sigma so that the last sigma is shift_terminal. */
+/* Stretches 1 - sigma so that the last sigma is shift_terminal. A sigma of 1 stays where it is, which is also the rule
+ * for a schedule of one step: the library divides 0 by 0 there. Given sigmas are floats, as in the library. */
 static double stretched_sigma(const sigma_table *t, int i)
 {
-    double sigma = shifted_sigma(t, i);
-    if (!(t->c->terminal > 0)) return sigma;
-    return 1.0 - (1.0 - sigma) * (1.0 - t->c->terminal) / (1.0 - shifted_sigma(t, t->N - 1));
+    double sigma = shifted_sigma(t, i), last = shifted_sigma(t, t->N - 1), terminal = t->c->terminal;
+    if (!(terminal > 0) || sigma >= 1.0) return sigma;
+    if (!t->given) return 1.0 - (1.0 - sigma) / ((1.0 - last) / (1.0 - terminal));
+    return 1.0f - (1.0f - (float)sigma) / ((1.0f - (float)last) / (float)(1.0 - terminal));
 }
 
 /* Spaces sigmas anew between the first and the last: Karras et al. (arXiv:2206.00364), equation 5, or by equal ratios. */

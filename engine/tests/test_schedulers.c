@@ -156,6 +156,7 @@ static void every_config_replays_as_diffusers_ran_it(void **state)
         {.name = "euler_discrete"},
         {.name = "euler_discrete_linspace"},
         {.name = "flow_match_euler_dynamic", .linspace_sigmas = true, .mu = 0.63},
+        {.name = "flow_match_euler_dynamic_terminal", .linspace_sigmas = true, .mu = 0.63},
         {.name = "flow_match_euler_exponential"},
         {.name = "flow_match_euler_karras"},
         {.name = "flow_match_euler_shift1"},
@@ -190,6 +191,18 @@ static void initial_noise_is_as_wide_as_diffusers_has_it(void **state)
         assert_true(fabs(create(&f, &cases[i], 20, 4)->init_noise_sigma / expected - 1.0) < TOLERANCE);
         close_fixture(&f);
     }
+}
+
+/* A schedule of one step has the sigma 1 alone, which shift_terminal does not move: the library divides 0 by 0. */
+static void one_step_ends_where_it_begins(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, "flow_match_euler_dynamic_terminal");
+    const golden_case c = {.linspace_sigmas = true, .mu = 0.63};
+    const dit_scheduler *scheduler = create(&f, &c, 1, 4);
+    assert_true(scheduler->sigmas[0] == 1.0f && scheduler->sigmas[1] == 0.0f);
+    close_fixture(&f);
 }
 
 /* HunyuanVideoPipeline passes linspace(1, 0, N + 1) without its end, FluxPipeline linspace(1, 1/N, N); shift 7 as the
@@ -358,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_config_replays_as_diffusers_ran_it),
         cmocka_unit_test(initial_noise_is_as_wide_as_diffusers_has_it),
+        cmocka_unit_test(one_step_ends_where_it_begins),
         cmocka_unit_test(given_sigmas_are_those_of_both_pipelines),
         cmocka_unit_test(options_that_change_the_numbers_are_refused),
         cmocka_unit_test(values_without_a_meaning_are_refused),

@@ -10,20 +10,27 @@ import json
 import sys
 from pathlib import Path
 
+import numpy
 import torch
 from diffusers import DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler
 from safetensors.torch import save_file
 
 STEPS = 6, 20
+MU = 0.63  # where the shift depends on the size
+QWEN_IMAGE = dict(use_dynamic_shifting=True, shift=1.0, base_shift=0.5, max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02)
 CASES = {
     "dpmpp_3m_flow": DPMSolverMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0, solver_order=3),
     "flow_match_euler_exponential": FlowMatchEulerDiscreteScheduler(shift=2.0, use_exponential_sigmas=True),
+    "flow_match_euler_dynamic_terminal": FlowMatchEulerDiscreteScheduler(**QWEN_IMAGE),
     "flow_match_euler_karras": FlowMatchEulerDiscreteScheduler(shift=3.0, use_karras_sigmas=True, shift_terminal=0.1),
 }
 
 
 def run(scheduler, steps, kept):
-    scheduler.set_timesteps(steps)
+    if scheduler.config.get("use_dynamic_shifting"):
+        scheduler.set_timesteps(sigmas=numpy.linspace(1.0, 1.0 / steps, steps).tolist(), mu=MU)
+    else:
+        scheduler.set_timesteps(steps)
     sample = torch.randn(1, 4, 4, 6)
     kept.update({f"n{steps}.timesteps": scheduler.timesteps.float(), f"n{steps}.sigmas": scheduler.sigmas.float()})
     for i, timestep in enumerate(scheduler.timesteps):
