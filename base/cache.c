@@ -51,6 +51,7 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
                                        "force",  "replay", "interval", NULL};
     static const char *const taylorseer[] = {COMMON, "interval", NULL};
     static const char *const pab[] = {"policy", "attention", "temporal", "cross", "timesteps", NULL};
+    static const char *const fastercache[] = {"policy", "attention", "temporal", "timesteps", "weight", NULL};
     static const char *const modules[] = {"policy", "attention", "temporal", "cross", "mlp", "fused", NULL};
     static const char *const delta[] = {"policy", "interval", "blocks", "cut", "warmup", NULL};
     static const char *const easycache[] = {COMMON, "threshold", NULL};
@@ -62,7 +63,7 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
         [DIT_CACHE_FBCACHE] = fbcache,     [DIT_CACHE_DBCACHE] = dbcache,   [DIT_CACHE_TEACACHE] = teacache,
         [DIT_CACHE_FORA] = fora,           [DIT_CACHE_PAB] = pab,           [DIT_CACHE_TAYLORSEER] = taylorseer,
         [DIT_CACHE_EASYCACHE] = easycache, [DIT_CACHE_DBPRUNE] = dbprune,   [DIT_CACHE_MODULES] = modules,
-        [DIT_CACHE_DELTA] = delta};
+        [DIT_CACHE_DELTA] = delta,         [DIT_CACHE_FASTERCACHE] = fastercache};
     return all[policy];
 }
 
@@ -82,6 +83,16 @@ dit_cache_kind dit_cache_kind_of(dit_cache_policy policy)
 }
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+bool dit_cache_has_ranges(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_PAB || cache->policy == DIT_CACHE_FASTERCACHE;
+}
+
+bool dit_cache_rolls(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_FASTERCACHE;
+}
 
 dit_module_set dit_cache_modules(const dit_cache *cache)
 {
@@ -140,18 +151,18 @@ int dit_cache_sums(const dit_cache *cache)
 
 bool dit_cache_awaits_timesteps(const dit_cache *cache)
 {
-    return cache->policy == DIT_CACHE_PAB && !cache->within[0];
+    return dit_cache_has_ranges(cache) && !cache->within[0];
 }
 
 void dit_cache_place(dit_cache *cache, const float *timestep, int steps)
 {
-    if (cache->policy != DIT_CACHE_PAB) return;
+    if (!dit_cache_has_ranges(cache)) return;
     for (int step = 0; step < steps; step++)
         cache->within[step] = timestep[step] > cache->from && timestep[step] < cache->to ? '1' : '0';
     cache->within[steps] = 0;
 }
 
-/* The kinds that pab reuses: an output is computed in every range-th step, counted from the first. */
+/* The kinds that are reused by their ranges: an output is computed in every range-th step, counted from the first. */
 static dit_module_set broadcast(const dit_cache *cache, int step)
 {
     dit_module_set set = 0;
@@ -165,7 +176,7 @@ dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision)
 {
     if (decision != DIT_CACHE_HIT) return 0;
     if (cache->policy == DIT_CACHE_MODULES) return cache->table[step];
-    return cache->policy == DIT_CACHE_PAB ? broadcast(cache, step) : dit_cache_modules(cache);
+    return dit_cache_has_ranges(cache) ? broadcast(cache, step) : dit_cache_modules(cache);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------------------------- */
@@ -215,6 +226,7 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
     int step = state->step;
     switch (cache->policy) {
     case DIT_CACHE_TAYLORSEER: return (step - cache->warmup - 1) % cache->interval == 0 ? 'm' : DIT_CACHE_HIT;
+    case DIT_CACHE_FASTERCACHE:
     case DIT_CACHE_PAB: return broadcast(cache, step) ? DIT_CACHE_HIT : 'm';
     case DIT_CACHE_DELTA: /* what the other end added is of no use beyond the cut */
         return step % cache->interval == 0 || step == cache->cut || step == steps - 1 ? 'm' : DIT_CACHE_HIT;

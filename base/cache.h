@@ -11,6 +11,7 @@
  * TeaCache: Liu et al. (arXiv:2411.19108); FORA: Selvaraju et al. (arXiv:2407.01425); TaylorSeer: Liu et al.
  * (arXiv:2503.06923), with the steps of diffusers' TaylorSeerCacheConfig; Pyramid Attention Broadcast: Zhao et al.
  * (arXiv:2408.12588); EasyCache: Zhou et al. (arXiv:2507.02860);
+ * FasterCache: Lv et al. (arXiv:2410.19355), with the steps and the arithmetic of diffusers' FasterCacheConfig;
  * DBPrune: cache-dit's; Delta-DiT: Chen et al. (arXiv:2406.01125), from its text, as it has no public program.
  */
 #ifndef DIT_BASE_CACHE_H
@@ -36,6 +37,7 @@ extern "C" {
     X(FORA, "fora", SCHEDULE, "attentions and MLPs of all blocks in every N-th step")                                  \
     X(TAYLORSEER, "taylorseer", SCHEDULE, "the same, and forecasts of their outputs between")                          \
     X(PAB, "pab", SCHEDULE, "attentions of each kind at a range of its own, between two timesteps")                    \
+    X(FASTERCACHE, "fastercache", SCHEDULE, "the same steps; between, attentions go on as from one step to the next")  \
     X(EASYCACHE, "easycache", MEASURED, "how much the latents change, times what outputs made of changes, summed")     \
     X(DBPRUNE, "dbprune", MEASURED, "of each block by itself: how much its input changed since it was computed last")  \
     X(MODULES, "modules", SCHEDULE, "a digit for each step and kind of attention or MLP: 1 computes, 0 reuses")        \
@@ -87,9 +89,10 @@ typedef struct {
     char replay[DIT_CACHE_MAX_STEPS + 1];  /* decisions of an earlier run, taken instead of deciding            */
     char always[DIT_CACHE_MAX_BLOCKS + 1]; /* of dbprune, a digit for each block: 1 is never reused; "": none  */
     unsigned char pruned[DIT_CACHE_MAX_DIGITS / 8]; /* of its replay, a bit for each block of each step: 1 reuses */
-    int ranges[DIT_MODULE_COUNT]; /* of pab: steps from one computed output to the next; 0: computed in every step */
-    double from, to;              /* of pab: outputs are reused at timesteps between these                        */
-    char within[DIT_CACHE_MAX_STEPS + 1]; /* of pab, a digit for each step: 1 between; "": timesteps are not known  */
+    int ranges[DIT_MODULE_COUNT]; /* of pab and fastercache: steps from one computed output to the next; 0: computed in
+                                     every step */
+    double from, to;              /* of the same: outputs are reused at timesteps between these                   */
+    char within[DIT_CACHE_MAX_STEPS + 1]; /* of the same, a digit for each step: 1 between; "": timesteps are not known */
     dit_cache_variant variant;
     bool separate;       /* each guidance branch decides for itself, on ranks of its own                          */
     int warmup_interval; /* of cache-dit's variant: of the first steps, so many apart are computed; 0: all        */
@@ -116,6 +119,10 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
  * digits for steps, four digits tell them apart: "mask(17 of 28 #3f1a)". */
 void dit_cache_label(const dit_cache *cache, char *out, size_t size);
 
+/* True if kinds of modules have ranges of steps of their own, between two timesteps. */
+bool dit_cache_has_ranges(const dit_cache *cache);
+/* True if a reused output continues those of the two steps before, which may have been reused themselves. */
+bool dit_cache_rolls(const dit_cache *cache);
 /* Returns the kinds of modules that the policy reuses; none: it reuses middle blocks. */
 dit_module_set dit_cache_modules(const dit_cache *cache);
 /* Returns the blocks of `layers` that a step may reuse: those in the middle; of delta, rear or front ones. */

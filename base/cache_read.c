@@ -213,9 +213,9 @@ static dit_status read_forecast(const reading *r, dit_cache *out)
     const cJSON *object = NULL;
     const char *kind;
     char at[256];
-    out->weight = 1;
     DIT_TRY(dit_json_optional_object(r->doc, r->object, r->pointer, "forecast", &object));
     if (!object) return DIT_OK;
+    out->weight = 1;
     dit_json_pointer_join(at, sizeof at, r->pointer, "forecast");
     reading inner = {r->doc, object, at, r->steps};
     DIT_TRY(dit_json_only_keys(r->doc, object, at, keys));
@@ -246,6 +246,8 @@ static dit_cache defaults_of(dit_cache_policy policy)
     if (policy == DIT_CACHE_TAYLORSEER) cache.warmup = 3, cache.forecast = DIT_FORECAST_TAYLOR, cache.order = 1;
     if (policy == DIT_CACHE_EASYCACHE) cache.threshold = 0.025, cache.warmup = 5;
     if (policy == DIT_CACHE_PAB) cache.from = 100, cache.to = 800;
+    if (policy == DIT_CACHE_FASTERCACHE)
+        cache.from = -1, cache.to = 681, cache.forecast = DIT_FORECAST_LINE, cache.order = 1, cache.weight = 0.5;
     if (policy == DIT_CACHE_MAGCACHE) cache.threshold = 0.24, cache.max_consecutive = 5, cache.retention = 0.1;
     return cache;
 }
@@ -330,7 +332,7 @@ static dit_status read_table(const reading *r, dit_cache *out)
         "give \"attention\", \"temporal\", \"cross\", \"mlp\" or \"fused\": a digit for each step");
 }
 
-/* Reads the ranges of pab, and the timesteps between which it reuses. */
+/* Reads the ranges of pab and fastercache, and the timesteps between which they reuse. */
 static dit_status read_broadcast(const reading *r, dit_cache *out)
 {
     const cJSON *between = NULL;
@@ -349,8 +351,10 @@ static dit_status read_broadcast(const reading *r, dit_cache *out)
                              "two numbers expected, the first below the second: outputs are reused between them");
     if (between) out->from = from->valuedouble, out->to = to->valuedouble;
     if (any) return DIT_OK;
-    return dit_error_hint(dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "pab reuses no kind of attention"),
-                          "give \"attention\", \"temporal\" or \"cross\": steps from one computed output to the next");
+    return dit_error_hint(dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "%s reuses no kind of attention",
+                                        dit_cache_name(out->policy)),
+                          "give \"attention\", \"temporal\"%s: steps from one computed output to the next",
+                          out->policy == DIT_CACHE_PAB ? " or \"cross\"" : "");
 }
 
 /* Spreads the hits over the steps that the policy may reuse, as replay: computed steps cut them in rows that are as equal
@@ -434,7 +438,8 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
         DIT_TRY(require(&r, out->blocks > 0, "blocks"));
         DIT_TRY(require(&r, dit_json_member(object, "cut") != NULL, "cut"));
     }
-    if (out->policy == DIT_CACHE_PAB) DIT_TRY(read_broadcast(&r, out));
+    if (dit_cache_has_ranges(out)) DIT_TRY(read_broadcast(&r, out));
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "weight", -10, 10, &out->weight));
     if (out->policy == DIT_CACHE_MODULES) DIT_TRY(read_table(&r, out));
     if (out->policy == DIT_CACHE_TAYLORSEER && out->forecast != DIT_FORECAST_TAYLOR)
         return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "taylorseer with forecast %s",

@@ -63,11 +63,11 @@ static dit_status check_modules(const dit_cache *cache, const dit_facts *facts)
     };
     const dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
     const dit_module_set wanted = dit_cache_modules(cache);
-    if (cache->policy != DIT_CACHE_PAB && cache->policy != DIT_CACHE_MODULES) return DIT_OK;
-    if (cache->policy == DIT_CACHE_PAB && all.modules[DIT_MODULE_FUSED].both)
+    if (!dit_cache_has_ranges(cache) && cache->policy != DIT_CACHE_MODULES) return DIT_OK;
+    if (dit_cache_has_ranges(cache) && all.modules[DIT_MODULE_FUSED].both)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
-                                       "pab on %s, in whose single blocks attention has no output of its own",
-                                       facts->family),
+                                       "%s on %s, in whose single blocks attention has no output of its own",
+                                       dit_cache_name(cache->policy), facts->family),
                               "fora and taylorseer reuse what such a block adds as a whole");
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
         if (dit_module_in(wanted, (dit_module)kind) && !all.modules[kind].image && !all.modules[kind].both)

@@ -18,7 +18,8 @@ static void put_forced(dit_json_writer *w, const dit_cache *cache, cJSON *object
 
 static void put_forecast(dit_json_writer *w, const dit_cache *cache, cJSON *object)
 {
-    if (cache->forecast == DIT_FORECAST_HOLD) return;
+    if (dit_cache_rolls(cache)) dit_json_put_number(w, object, "weight", cache->weight);
+    if (cache->forecast == DIT_FORECAST_HOLD || dit_cache_rolls(cache)) return;
     cJSON *forecast = dit_json_put_object(w, object, "forecast");
     dit_json_put_string(w, forecast, "kind", dit_forecast_names()[cache->forecast]);
     if (cache->forecast == DIT_FORECAST_TAYLOR) dit_json_put_int(w, forecast, "order", cache->order);
@@ -88,7 +89,7 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     }
     if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
     if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
-    if (cache->policy == DIT_CACHE_PAB) put_broadcast(w, cache, object);
+    if (dit_cache_has_ranges(cache)) put_broadcast(w, cache, object);
     if (cache->policy == DIT_CACHE_MODULES) put_table(w, cache, object);
     if (dit_words_find(keys, "warmup") >= 0) dit_json_put_int(w, object, "warmup", cache->warmup);
     if (dit_words_find(keys, "max_hits") >= 0) dit_json_put_int(w, object, "max_hits", cache->max_hits);
@@ -169,7 +170,7 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size)
     size_t used = 0;
     if (cache->policy == DIT_CACHE_MASK)
         snprintf(inside, sizeof inside, "%d of %d", count_digits(cache->mask, '1'), (int)strlen(cache->mask));
-    else if (cache->policy == DIT_CACHE_PAB)
+    else if (dit_cache_has_ranges(cache))
         label_ranges(cache, inside, sizeof inside);
     else if (cache->policy == DIT_CACHE_MODULES)
         label_table(cache, inside, sizeof inside);

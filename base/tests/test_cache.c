@@ -124,6 +124,29 @@ static void pab_goes_by_timesteps(void **state)
     assert_int_equal(dit_cache_modules(&cache), attention | cross);
 }
 
+/* The steps are those of pab, and a mesh that displaces rows refuses both. */
+static void fastercache_takes_the_steps_of_pab(void **state)
+{
+    static const float timesteps[] = {999, 900, 700, 600, 500, 400};
+    static const char *const texts[] = {"{\"policy\":\"fastercache\",\"attention\":2,\"temporal\":3}",
+                                        "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"timesteps\":[-1,681]}"};
+    dit_cache_use use[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        dit_cache cache = cache_of(texts[i], 6);
+        dit_parallel displaced = mesh(1, 1, 1, 1);
+        dit_facts facts = pixart_facts();
+        displaced.degree[DIT_AXIS_PIPEFUSION] = 2;
+        dit_cache_place(&cache, timesteps, 6);
+        use[i] = dit_cache_planned_use(&cache, 6);
+        assert_int_equal(dit_cache_rolls(&cache), i == 0);
+        facts.blocks[0].modules[DIT_MODULE_ATTENTION].image = facts.blocks[0].modules[DIT_MODULE_TEMPORAL].image = 1;
+        assert_int_equal(dit_cache_check(&cache, &displaced, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    }
+    assert_memory_equal(&use[0], &use[1], sizeof *use);
+    assert_true(use[0].hits == 3 && use[0].modules[DIT_MODULE_ATTENTION] == 2);
+}
+
 /* Computed apart from this code by the recurrence of the paper's program. */
 static void magcache_decides_as_its_authors_program(void **state)
 {
@@ -172,6 +195,7 @@ static void what_is_written_reads_the_same(void **state)
         "{\"policy\":\"taylorseer\",\"interval\":5,\"replay\":\"11101000\",\"forecast\":{\"kind\":\"taylor\",\"order\":"
         "2}}",
         "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
+        "{\"policy\":\"fastercache\",\"attention\":2,\"temporal\":3,\"timesteps\":[-1,800],\"weight\":0.3}",
         "{\"policy\":\"easycache\",\"threshold\":0.1,\"warmup\":2,\"forecast\":{\"kind\":\"taylor\",\"order\":1}}",
         "{\"policy\":\"modules\",\"attention\":\"10101010\",\"mlp\":\"4,1/2,1\"}",
         "{\"policy\":\"delta\",\"interval\":3,\"blocks\":20,\"cut\":0,\"warmup\":2}",
@@ -213,6 +237,7 @@ static void labels_name_what_differs(void **state)
         {"{\"policy\":\"dbprune\",\"dynamic\":true}", "dbprune(F8 b0 0.08 dynamic W8)"},
         {"{\"policy\":\"taylorseer\",\"interval\":5}", "taylorseer(5 W3)+taylor1"},
         {"{\"policy\":\"pab\",\"attention\":2,\"cross\":6}", "pab(attention 2 cross 6 100-800)"},
+        {"{\"policy\":\"fastercache\",\"attention\":2}", "fastercache(attention 2 -1-681)+line1 w0.5"},
     };
     char label[128];
     (void)state;
@@ -488,6 +513,11 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"fora\",\"interval\":2,\"first\":1}", "first"},
         {"{\"policy\":\"fora\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "forecast"},
         {"{\"policy\":\"taylorseer\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "fora holds"},
+        {"{\"policy\":\"fastercache\"}", "fastercache reuses no kind of attention"},
+        {"{\"policy\":\"fastercache\",\"cross\":2}", "cross"},
+        {"{\"policy\":\"fastercache\",\"attention\":2,\"weight\":11}", "weight"},
+        {"{\"policy\":\"fastercache\",\"attention\":2,\"forecast\":{\"kind\":\"line\"}}", "forecast"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"weight\":0.5}", "weight"},
         {"{\"policy\":\"pab\"}", "no kind of attention"},
         {"{\"policy\":\"pab\",\"mlp\":2}", "mlp"},
         {"{\"policy\":\"pab\",\"attention\":0}", "attention"},
@@ -724,6 +754,7 @@ int main(void)
         cmocka_unit_test(modules_have_schedules_of_their_own),
         cmocka_unit_test(pab_goes_by_timesteps),
         cmocka_unit_test(pab_names_what_a_model_lacks),
+        cmocka_unit_test(fastercache_takes_the_steps_of_pab),
         cmocka_unit_test(modules_leave_out_what_they_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* What policies of modules keep: outputs of attentions and MLPs as blocks make them, before bias of tensor ranks and gate,
  * or differences of them from step to step. A schedule is known before the run, so outputs that no later step takes are
- * not kept: such a step runs as if there were no cache.
- * Source: FORA (arXiv:2407.01425); TaylorSeer (arXiv:2503.06923); Pyramid Attention Broadcast (arXiv:2408.12588). */
+ * not kept: such a step runs as if there were no cache. Where outputs roll (base/cache.h), added[0] is that of the step
+ * before, reused or not, and added[1] how it differs from the one before that.
+ * Source: FORA (arXiv:2407.01425); TaylorSeer (arXiv:2503.06923); Pyramid Attention Broadcast (arXiv:2408.12588);
+ * FasterCache (arXiv:2410.19355). */
 #include "engine/cache/cache_impl.h"
 #include "engine/models/modules.h"
 
@@ -106,6 +108,34 @@ static void renew(struct dit_module_store *store, slot *s)
     }
 }
 
+/* y = a x + b y, over an output. */
+static void blend(const dit_cache_run *run, int64_t elements, float a, const float *x, float b, float *y)
+{
+    ops_combine(run->rt, &(dit_combine_args){
+                             .elements = elements, .count = b != 0 ? 2 : 1, .x = {x, y}, .a = {a, b}, .y = y});
+}
+
+/* Takes the newest output for that of the step before; the first one differs from none. */
+static void roll(const struct dit_module_store *store, const slot *s)
+{
+    const dit_cache_run *run = store->run;
+    const float *newest = store->scratch[0];
+    bool first = run->state.step == 0;
+    blend(run, s->elements, first ? 0 : -1, first ? newest : s->added[0], 0, s->added[1]);
+    if (!first) blend(run, s->elements, 1, newest, 1, s->added[1]);
+    blend(run, s->elements, 1, newest, 0, s->added[0]);
+}
+
+/* Continues the outputs of the two steps before, and takes that for the newest one. */
+static const float *roll_on(const struct dit_module_store *store, const slot *s)
+{
+    const dit_cache_run *run = store->run;
+    float weight = (float)run->settings.weight;
+    blend(run, s->elements, weight, s->added[1], 1, s->added[0]);
+    blend(run, s->elements, weight, s->added[1], 0, s->added[1]);
+    return s->added[0];
+}
+
 static const float *forecast(struct dit_module_store *store, const slot *s)
 {
     dit_cache_run *run = store->run;
@@ -127,11 +157,15 @@ static dit_status settle(struct dit_module_watch *watch, const module_at *at, in
         return DIT_FAIL(DIT_ERR_INTERNAL, "a cache keeps %lld values of block %lld's %s, and the block has %lld",
                         (long long)s->elements, (long long)at->block, dit_module_names()[at->kind],
                         (long long)elements);
+    bool rolls = dit_cache_rolls(&store->run->settings);
     if (dit_module_in(watch->taken, at->kind)) {
-        *out = forecast(store, s);
+        *out = rolls ? roll_on(store, s) : forecast(store, s);
         return DIT_OK;
     }
-    if (store->run->settings.order) renew(store, s);
+    if (rolls)
+        roll(store, s);
+    else if (store->run->settings.order)
+        renew(store, s);
     *out = s->added[0];
     return DIT_OK;
 }

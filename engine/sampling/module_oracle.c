@@ -9,7 +9,8 @@
 
 enum { OLDEST = 1 + DIT_CACHE_MAX_ORDER };
 
-/* The newest computed outputs of one module, and the steps that computed them. */
+/* The newest computed outputs of one module, and the steps that computed them; of fastercache, those of the newest steps,
+ * computed or not. */
 typedef struct {
     float *output[OLDEST];
     int step[OLDEST], count;
@@ -85,11 +86,13 @@ static void remember(const module_oracle *o, history *h, int64_t elements)
     if (h->count < most) h->count++;
 }
 
-/* Returns the Taylor polynomial through the newest outputs: slopes between computed steps, and how the slope changed. */
-static double continued(const history *h, int step, int64_t i)
+/* Returns the Taylor polynomial through the newest outputs: slopes between computed steps, and how the slope changed; of
+ * fastercache, a step of its weight on from the newest output. */
+static double continued(const dit_cache *c, const history *h, int step, int64_t i)
 {
     double ahead = step - h->step[0], value = h->output[0][i];
     if (h->count < 2) return value;
+    if (c->policy == DIT_CACHE_FASTERCACHE) return value + c->weight * (value - (double)h->output[1][i]);
     double gap = h->step[0] - h->step[1], slope = (value - (double)h->output[1][i]) / gap;
     if (h->count < 3) return value + ahead * slope;
     double before = ((double)h->output[1][i] - (double)h->output[2][i]) / (h->step[1] - h->step[2]);
@@ -122,7 +125,9 @@ static dit_status settle(struct dit_module_watch *watch, const module_at *at, in
         return DIT_OK;
     }
     if (!h->count) return DIT_FAIL(DIT_ERR_INTERNAL, "step %d reuses what no step computed", o->step);
-    for (int64_t i = 0; i < elements; i++) o->output[i] = (float)continued(h, o->step, i);
+    const dit_cache *c = o->sampler->emulates_cache;
+    for (int64_t i = 0; i < elements; i++) o->output[i] = (float)continued(c, h, o->step, i);
+    if (c->policy == DIT_CACHE_FASTERCACHE) remember(o, h, elements);
     return dit_runtime_upload(rt, o->output, elements);
 }
 
@@ -149,7 +154,7 @@ static bool reuses_all(const module_oracle *o, const dit_cache *c)
     return c->max_consecutive <= 0 || hits_in_a_row(o) < c->max_consecutive;
 }
 
-/* Of pab: a kind counts its steps, and is computed anew when it has counted its range. */
+/* Of pab and fastercache: a kind counts its steps, and is computed anew when it has counted its range. */
 static bool reuses_kind(module_oracle *o, const dit_cache *c, int kind)
 {
     double now = o->sampler->scheduler->timesteps[o->step];
@@ -162,10 +167,11 @@ static bool reuses_kind(module_oracle *o, const dit_cache *c, int kind)
 static void decide(module_oracle *o)
 {
     const dit_cache *c = o->sampler->emulates_cache;
-    bool each = c->policy == DIT_CACHE_PAB || c->policy == DIT_CACHE_MODULES;
+    bool counts = c->policy == DIT_CACHE_PAB || c->policy == DIT_CACHE_FASTERCACHE;
+    bool each = counts || c->policy == DIT_CACHE_MODULES;
     bool any = false, all = !each && reuses_all(o, c);
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
-        o->reuses[kind] = c->policy == DIT_CACHE_PAB       ? reuses_kind(o, c, kind)
+        o->reuses[kind] = counts                           ? reuses_kind(o, c, kind)
                           : c->policy == DIT_CACHE_MODULES ? c->table[o->step] >> kind & 1
                                                            : all;
         any = any || o->reuses[kind];

@@ -14,6 +14,7 @@ typedef struct {
     dit_cache_run *cache;
     int power;                            /* of the polynomial in the number of the step         */
     bool poisoned;                        /* outputs are NaN                           */
+    dit_module kind;                      /* of the blocks' only module                */
     bool computed[STEPS], watched[STEPS]; /* by the last block                         */
     float given[STEPS][LAYERS][ELEMENTS]; /* what is added, where a block is watched   */
 } fixture;
@@ -33,7 +34,7 @@ static float output_of(int step, int64_t block, int i)
 static dit_status run_block(dit_model *model, int64_t index)
 {
     struct dit_module_watch *watch = model->modules;
-    const module_at at = {index, DIT_MODULE_MLP, MODULE_IMAGE};
+    const module_at at = {index, now->kind, MODULE_IMAGE};
     const int step = model->window.step;
     const float *output;
     bool taken = module_is_taken(model, at.kind);
@@ -69,7 +70,8 @@ static dit_cache cache_of(const char *text)
 
 static void open_runtime(dit_runtime *rt)
 {
-    const dit_block_run block = {.sums = {.image = 1}, .modules = {[DIT_MODULE_MLP] = {.image = 1}}};
+    const dit_block_run block = {
+        .sums = {.image = 1}, .modules = {[DIT_MODULE_ATTENTION] = {.image = 1}, [DIT_MODULE_MLP] = {.image = 1}}};
     const dit_facts facts = {.heads = 1, .head_dim = WIDTH, .image_tokens = ROWS, .num_images = 1, .steps = STEPS};
     open_lone_runtime(rt, &facts, LAYERS, &block);
 }
@@ -80,7 +82,7 @@ static fixture *open_fixture(const char *cache_text, int power)
     dit_cache cache = cache_of(cache_text);
     assert_non_null(f);
     open_runtime(&f->rt);
-    f->power = power;
+    f->power = power, f->kind = cache.ranges[DIT_MODULE_ATTENTION] ? DIT_MODULE_ATTENTION : DIT_MODULE_MLP;
     f->model = (dit_model){.ops = &ops, .width = WIDTH};
     f->model.params = (dit_model_params){.rt = &f->rt, .stage = {.blocks = {0, LAYERS}, .first = true, .last = true}};
     f->model.params.partition = (dit_partition){.batch = 1, .image_count = ROWS, .segments = 1, .segment_count = ROWS};
@@ -138,6 +140,29 @@ static void forecasts_continue_polynomials(void **state)
     assert_true(off[0][1] > 0.1 && off[0][2] > off[1][2] && off[1][2] > off[2][2]);
 }
 
+/* Fastercache goes on by its weight times the newest change, and takes that for a change of the stream's own. */
+static void rolling_outputs_go_on_from_the_newest(void **state)
+{
+    static const float timesteps[STEPS] = {999, 950, 800, 700, 600, 500, 400, 300, 200, 100, 50, 1};
+    fixture *f = open_fixture("{\"policy\":\"fastercache\",\"attention\":3,\"timesteps\":[-1,900],\"weight\":1}", 1);
+    (void)state;
+    dit_cache_set_timesteps(f->cache, timesteps);
+    f->poisoned = true;
+    run_all(f);
+    f->poisoned = false;
+    run_all(f);
+    for (int step = 0; step < STEPS; step++) assert_int_equal(f->computed[step], step < 2 || step % 3 == 0);
+    assert_true(worst(f) < 1e-4); /* a line goes on by the whole of its newest change */
+    close_fixture(f);
+    f = open_fixture("{\"policy\":\"fastercache\",\"attention\":3,\"timesteps\":[-1,900],\"weight\":0.5}", 1);
+    dit_cache_set_timesteps(f->cache, timesteps);
+    run_all(f);
+    double rise = (double)output_of(1, 0, 0) - output_of(0, 0, 0);
+    assert_float_equal(f->given[2][0][0], output_of(1, 0, 0) + 0.5 * rise, 1e-5);
+    assert_float_equal(f->given[5][0][0], f->given[4][0][0] + 0.5 * (f->given[4][0][0] - f->given[3][0][0]), 1e-5);
+    close_fixture(f);
+}
+
 /* Each step's modules are held, and steps that nobody takes from are not watched. */
 static void only_what_is_taken_later_is_kept(void **state)
 {
@@ -186,6 +211,7 @@ int main(void)
         cmocka_unit_test(forecasts_continue_polynomials),
         cmocka_unit_test(only_what_is_taken_later_is_kept),
         cmocka_unit_test(poisoned_memory_is_never_given),
+        cmocka_unit_test(rolling_outputs_go_on_from_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes sampling loops with caches: e2e_NAME_POLICY, whose latents and decisions are those of diffusers' own hooks
-(FirstBlockCache, MagCache, TaylorSeer, Pyramid Attention Broadcast) on the models and the text of other folders.
+(FirstBlockCache, MagCache, TaylorSeer, Pyramid Attention Broadcast, FasterCache) on the models and the text of other folders.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors
     engine/tests/golden/cache.py engine/tests/golden
@@ -86,7 +86,8 @@ def hunyuan_video(model, run, inputs, latents, t):
 
 APPLY = {hooks.FirstBlockCacheConfig: hooks.apply_first_block_cache, hooks.MagCacheConfig: hooks.apply_mag_cache,
          hooks.TaylorSeerCacheConfig: hooks.apply_taylorseer_cache,
-         hooks.PyramidAttentionBroadcastConfig: hooks.apply_pyramid_attention_broadcast}
+         hooks.PyramidAttentionBroadcastConfig: hooks.apply_pyramid_attention_broadcast,
+         hooks.FasterCacheConfig: hooks.apply_faster_cache}
 
 # ---- the loops: folder with the text, policy, steps, latents' shape, the cache as a workload states it, the hook --------
 
@@ -120,6 +121,16 @@ def broadcast(times=(100, 800), **ranges):
             lambda steps, now: hooks.PyramidAttentionBroadcastConfig(current_timestep_callback=now, **given))
 
 
+def faster(times, weight, **ranges):
+    """The hook counts a batch of two branches as one where a model is called distilled."""
+    names = {"attention": "spatial", "temporal": "temporal"}
+    given = {f"{names[kind]}_attention_block_skip_range": n for kind, n in ranges.items()}
+    given |= {f"{names[kind]}_attention_timestep_skip_range": times for kind in ranges}
+    return ({"policy": "fastercache", "timesteps": list(times), "weight": weight} | ranges,
+            lambda steps, now: hooks.FasterCacheConfig(current_timestep_callback=now, is_guidance_distilled=True,
+                                                       attention_weight_callback=lambda _: weight, **given))
+
+
 RATIOS = [1.0, 1.02, 0.97, 1.01, 0.99, 0.98, 1.03, 0.9, 1.0, 1.01, 0.95, 0.8]
 LOOPS = [
     ("flux_dev", "fbcache", 12, (1, 16, 64), first_block(0.56)),
@@ -136,6 +147,9 @@ LOOPS = [
     ("pixart_sigma", "pab", 12, (1, 4, 8, 8), broadcast(attention=2, cross=4)),
     ("latte", "pab", 12, (1, 4, 4, 8, 8), broadcast((150, 850), attention=2, temporal=3, cross=5)),
     ("cogvideox_2b", "pab", 12, (1, 3, 16, 4, 8), broadcast(attention=2)),
+    ("pixart_sigma", "fastercache", 12, (1, 4, 8, 8), faster((-1, 900), 0.5, attention=3)),
+    ("latte", "fastercache", 12, (1, 4, 4, 8, 8), faster((100, 850), 0.3, attention=2, temporal=3)),
+    ("sd3", "fastercache", 10, (1, 16, 8, 8), faster((-1, 900), 0.5, attention=2)),
 ]
 
 
