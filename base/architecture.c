@@ -39,9 +39,9 @@ static const dit_architecture architectures[] = {
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1},
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
-     .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2},
+     .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
-     .cross_is_hidden = true, .guidance_branches = 2},
+     .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .joint = true, .guidance_branches = 2},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
@@ -122,6 +122,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->heads = sizes->heads, facts->head_dim = sizes->head_dim;
     facts->joint = architecture->joint;
     facts->guidance_branches = architecture->guidance_branches;
+    facts->lone_branch = architecture->lone_branch;
     facts->picture_tokens = sizes->picture ? architecture->picture_tokens : 0;
     facts->segments = architecture->per_frame;
     for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++) DIT_TRY(add_blocks(architecture, sizes, kind, facts));

@@ -31,6 +31,7 @@ typedef struct {
     bool paired;               /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
     bool per_frame;            /* self-attention spans one frame of a clip                                            */
     bool cross_is_hidden;      /* cross_attention_dim is the hidden size                                              */
+    bool lone_branch;          /* a forward may be of the positive branch alone (dit_window.positive)                 */
 } dit_architecture;
 
 /* The row at `index` from 0; NULL behind the last. */

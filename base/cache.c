@@ -52,18 +52,28 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
     static const char *const taylorseer[] = {COMMON, "interval", NULL};
     static const char *const pab[] = {"policy", "attention", "temporal", "cross", "timesteps", NULL};
     static const char *const fastercache[] = {"policy", "attention", "temporal", "timesteps", "weight", NULL};
+    static const char *const tgate[] = {"policy", "gate", "attention", NULL};
     static const char *const modules[] = {"policy", "attention", "temporal", "cross", "mlp", "fused", NULL};
     static const char *const delta[] = {"policy", "interval", "blocks", "cut", "warmup", NULL};
     static const char *const easycache[] = {COMMON, "threshold", NULL};
     static const char *const dbprune[] = {"policy", "cfg",     "threshold", "first",  "last", "warmup",
                                           "force",  "dynamic", "always",    "replay", NULL};
 #undef COMMON
-    static const char *const *const all[DIT_CACHE_COUNT] = {
-        [DIT_CACHE_MASK] = mask,           [DIT_CACHE_INTERVAL] = interval, [DIT_CACHE_MAGCACHE] = magcache,
-        [DIT_CACHE_FBCACHE] = fbcache,     [DIT_CACHE_DBCACHE] = dbcache,   [DIT_CACHE_TEACACHE] = teacache,
-        [DIT_CACHE_FORA] = fora,           [DIT_CACHE_PAB] = pab,           [DIT_CACHE_TAYLORSEER] = taylorseer,
-        [DIT_CACHE_EASYCACHE] = easycache, [DIT_CACHE_DBPRUNE] = dbprune,   [DIT_CACHE_MODULES] = modules,
-        [DIT_CACHE_DELTA] = delta,         [DIT_CACHE_FASTERCACHE] = fastercache};
+    static const char *const *const all[DIT_CACHE_COUNT] = {[DIT_CACHE_MASK] = mask,
+                                                            [DIT_CACHE_INTERVAL] = interval,
+                                                            [DIT_CACHE_MAGCACHE] = magcache,
+                                                            [DIT_CACHE_FBCACHE] = fbcache,
+                                                            [DIT_CACHE_DBCACHE] = dbcache,
+                                                            [DIT_CACHE_TEACACHE] = teacache,
+                                                            [DIT_CACHE_FORA] = fora,
+                                                            [DIT_CACHE_PAB] = pab,
+                                                            [DIT_CACHE_TAYLORSEER] = taylorseer,
+                                                            [DIT_CACHE_EASYCACHE] = easycache,
+                                                            [DIT_CACHE_DBPRUNE] = dbprune,
+                                                            [DIT_CACHE_MODULES] = modules,
+                                                            [DIT_CACHE_DELTA] = delta,
+                                                            [DIT_CACHE_FASTERCACHE] = fastercache,
+                                                            [DIT_CACHE_TGATE] = tgate};
     return all[policy];
 }
 
@@ -94,9 +104,19 @@ bool dit_cache_rolls(const dit_cache *cache)
     return cache->policy == DIT_CACHE_FASTERCACHE;
 }
 
+bool dit_cache_has_lone_steps(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_TGATE;
+}
+
+bool dit_cache_is_lone(const dit_cache *cache, int step)
+{
+    return cache->policy == DIT_CACHE_TGATE && step >= cache->gate;
+}
+
 dit_module_set dit_cache_modules(const dit_cache *cache)
 {
-    dit_module_set set = 0;
+    dit_module_set set = cache->policy == DIT_CACHE_TGATE ? 1 << DIT_MODULE_CROSS : 0;
     if (cache->policy == DIT_CACHE_FORA || cache->policy == DIT_CACHE_TAYLORSEER) return DIT_MODULES_ALL;
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
         if (cache->ranges[kind]) set |= (dit_module_set)(1 << kind);
@@ -172,10 +192,20 @@ static dit_module_set broadcast(const dit_cache *cache, int step)
     return set;
 }
 
+/* What tgate reuses: nothing before its gate. */
+static dit_module_set gated(const dit_cache *cache, int step)
+{
+    int range = cache->ranges[DIT_MODULE_ATTENTION];
+    if (step < cache->gate) return 0;
+    return (dit_module_set)(1 << DIT_MODULE_CROSS |
+                            (range && (step - cache->gate) % range ? 1 << DIT_MODULE_ATTENTION : 0));
+}
+
 dit_module_set dit_cache_reused(const dit_cache *cache, int step, char decision)
 {
     if (decision != DIT_CACHE_HIT) return 0;
     if (cache->policy == DIT_CACHE_MODULES) return cache->table[step];
+    if (cache->policy == DIT_CACHE_TGATE) return gated(cache, step);
     return dit_cache_has_ranges(cache) ? broadcast(cache, step) : dit_cache_modules(cache);
 }
 
@@ -230,6 +260,7 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
     case DIT_CACHE_PAB: return broadcast(cache, step) ? DIT_CACHE_HIT : 'm';
     case DIT_CACHE_DELTA: /* what the other end added is of no use beyond the cut */
         return step % cache->interval == 0 || step == cache->cut || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
+    case DIT_CACHE_TGATE: return step >= cache->gate ? DIT_CACHE_HIT : 'm';
     case DIT_CACHE_MODULES: return cache->table[step] ? DIT_CACHE_HIT : 'm';
     case DIT_CACHE_FORA:
     case DIT_CACHE_INTERVAL: return step % cache->interval == 0 || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
@@ -316,6 +347,14 @@ void dit_cache_decide_all(const dit_cache *cache, int steps, char otherwise, cha
     out[steps] = 0;
 }
 
+void dit_cache_count_modules(const dit_cache *cache, int step, dit_module_set reused, dit_cache_use *use)
+{
+    bool lone = dit_cache_is_lone(cache, step);
+    int64_t *modules = lone ? use->lone_modules : use->modules;
+    use->lone += lone;
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) modules[kind] += dit_module_in(reused, (dit_module)kind);
+}
+
 dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps)
 {
     dit_cache_use use = {.first = cache->first,
@@ -328,9 +367,7 @@ dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps)
     dit_cache_state state = {0};
     while (state.step < steps) {
         char decision = dit_cache_plan(cache, &state, steps);
-        dit_module_set reused = dit_cache_reused(cache, state.step, decision);
-        for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
-            use.modules[kind] += dit_module_in(reused, (dit_module)kind);
+        dit_cache_count_modules(cache, state.step, dit_cache_reused(cache, state.step, decision), &use);
         for (int block = 0; block < cache->replay_blocks; block++)
             use.blocks[block] += dit_cache_replay_prunes(cache, state.step, block);
         use.tests += decision == DIT_CACHE_TEST;

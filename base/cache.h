@@ -12,7 +12,7 @@
  * (arXiv:2503.06923), with the steps of diffusers' TaylorSeerCacheConfig; Pyramid Attention Broadcast: Zhao et al.
  * (arXiv:2408.12588); EasyCache: Zhou et al. (arXiv:2507.02860);
  * FasterCache: Lv et al. (arXiv:2410.19355), with the steps and the arithmetic of diffusers' FasterCacheConfig;
- * DBPrune: cache-dit's; Delta-DiT: Chen et al. (arXiv:2406.01125), from its text, as it has no public program.
+ * T-GATE: Zhang et al. (arXiv:2404.02747); DBPrune: cache-dit's; Delta-DiT: Chen et al. (arXiv:2406.01125), from its text, as it has no public program.
  */
 #ifndef DIT_BASE_CACHE_H
 #define DIT_BASE_CACHE_H
@@ -40,6 +40,7 @@ extern "C" {
     X(FASTERCACHE, "fastercache", SCHEDULE, "the same steps; between, attentions go on as from one step to the next")  \
     X(EASYCACHE, "easycache", MEASURED, "how much the latents change, times what outputs made of changes, summed")     \
     X(DBPRUNE, "dbprune", MEASURED, "of each block by itself: how much its input changed since it was computed last")  \
+    X(TGATE, "tgate", SCHEDULE, "from a step on, cross-attention is kept, and one guidance branch is left out")        \
     X(MODULES, "modules", SCHEDULE, "a digit for each step and kind of attention or MLP: 1 computes, 0 reuses")        \
     X(DELTA, "delta", SCHEDULE, "every N-th step computes; early steps reuse the rear blocks, late ones the front")
 
@@ -75,6 +76,7 @@ typedef struct {
     int max_consecutive; /* one after the other; 0: any number                                                */
     int hits; /* steps that are reused, where no more is known: replay has them evenly spread; 0: no such number */
     int blocks, cut; /* of delta: how many blocks are reused, at the rear before step `cut`, at the front from it on  */
+    int gate;        /* of tgate: the first step that reuses cross-attention and runs the positive branch alone */
     int interval; /* of interval, delta, fora, taylorseer: steps from one computed step to the next                             */
     bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */
     dit_forecast forecast; /* what is added on a hit: what was kept, or an extrapolation of it                 */
@@ -89,10 +91,11 @@ typedef struct {
     char replay[DIT_CACHE_MAX_STEPS + 1];  /* decisions of an earlier run, taken instead of deciding            */
     char always[DIT_CACHE_MAX_BLOCKS + 1]; /* of dbprune, a digit for each block: 1 is never reused; "": none  */
     unsigned char pruned[DIT_CACHE_MAX_DIGITS / 8]; /* of its replay, a bit for each block of each step: 1 reuses */
-    int ranges[DIT_MODULE_COUNT]; /* of pab and fastercache: steps from one computed output to the next; 0: computed in
-                                     every step */
-    double from, to;              /* of the same: outputs are reused at timesteps between these                   */
-    char within[DIT_CACHE_MAX_STEPS + 1]; /* of the same, a digit for each step: 1 between; "": timesteps are not known */
+    int ranges
+        [DIT_MODULE_COUNT]; /* of pab, fastercache and (from its gate on) tgate: steps from one computed output to the
+                                     next; 0: computed in every step */
+    double from, to;        /* of pab and fastercache: outputs are reused at timesteps between these        */
+    char within[DIT_CACHE_MAX_STEPS + 1]; /* of these, a digit for each step: 1 between; "": timesteps are not known */
     dit_cache_variant variant;
     bool separate;       /* each guidance branch decides for itself, on ranks of its own                          */
     int warmup_interval; /* of cache-dit's variant: of the first steps, so many apart are computed; 0: all        */
@@ -123,6 +126,10 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size);
 bool dit_cache_has_ranges(const dit_cache *cache);
 /* True if a reused output continues those of the two steps before, which may have been reused themselves. */
 bool dit_cache_rolls(const dit_cache *cache);
+/* True if some steps run the positive guidance branch alone; what is kept then is of this branch. */
+bool dit_cache_has_lone_steps(const dit_cache *cache);
+/* True if this step does. */
+bool dit_cache_is_lone(const dit_cache *cache, int step);
 /* Returns the kinds of modules that the policy reuses; none: it reuses middle blocks. */
 dit_module_set dit_cache_modules(const dit_cache *cache);
 /* Returns the blocks of `layers` that a step may reuse: those in the middle; of delta, rear or front ones. */
@@ -191,10 +198,14 @@ typedef struct {
     bool separate;           /* guidance branches do not agree                     */
     int64_t more_sums;       /* numbers beyond two that a rank sends in a test     */
     bool of_modules;         /* what is reused are not those blocks, but modules  */
-    int64_t modules[DIT_MODULE_COUNT];    /* steps that reuse those of each kind */
-    bool of_blocks;                       /* what is reused are blocks, each by itself          */
-    int64_t blocks[DIT_CACHE_MAX_BLOCKS]; /* steps that reuse each of them                   */
+    int64_t modules[DIT_MODULE_COUNT];      /* steps that reuse those of each kind */
+    int64_t lone;                           /* further steps, of the positive branch alone        */
+    int64_t lone_modules[DIT_MODULE_COUNT]; /* those of them that reuse each kind               */
+    bool of_blocks;                         /* what is reused are blocks, each by itself          */
+    int64_t blocks[DIT_CACHE_MAX_BLOCKS];   /* steps that reuse each of them                   */
 } dit_cache_use;
+/* Counts a step that reuses these kinds of modules. */
+void dit_cache_count_modules(const dit_cache *cache, int step, dit_module_set reused, dit_cache_use *use);
 /* What settings alone tell of it. Steps that a test decides count as computed. */
 dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps);
 

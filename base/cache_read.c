@@ -332,16 +332,20 @@ static dit_status read_table(const reading *r, dit_cache *out)
         "give \"attention\", \"temporal\", \"cross\", \"mlp\" or \"fused\": a digit for each step");
 }
 
+/* Reads the steps from one computed output to the next, of each kind that has a key. */
+static dit_status read_ranges(const reading *r, dit_cache *out)
+{
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
+        DIT_TRY(read_count(r, dit_module_names()[kind], 1, DIT_CACHE_MAX_STEPS, &out->ranges[kind]));
+    return DIT_OK;
+}
+
 /* Reads the ranges of pab and fastercache, and the timesteps between which they reuse. */
 static dit_status read_broadcast(const reading *r, dit_cache *out)
 {
     const cJSON *between = NULL;
     char at[256];
-    bool any = false;
-    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
-        DIT_TRY(read_count(r, dit_module_names()[kind], 1, DIT_CACHE_MAX_STEPS, &out->ranges[kind]));
-        any = any || out->ranges[kind];
-    }
+    DIT_TRY(read_ranges(r, out));
     dit_json_pointer_join(at, sizeof at, r->pointer, "timesteps");
     DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "timesteps", &between));
     const cJSON *from = cJSON_GetArrayItem(between, 0), *to = cJSON_GetArrayItem(between, 1);
@@ -350,7 +354,7 @@ static dit_status read_broadcast(const reading *r, dit_cache *out)
         return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE,
                              "two numbers expected, the first below the second: outputs are reused between them");
     if (between) out->from = from->valuedouble, out->to = to->valuedouble;
-    if (any) return DIT_OK;
+    if (dit_cache_modules(out)) return DIT_OK;
     return dit_error_hint(dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "%s reuses no kind of attention",
                                         dit_cache_name(out->policy)),
                           "give \"attention\", \"temporal\"%s: steps from one computed output to the next",
@@ -418,6 +422,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     DIT_TRY(read_count(&r, "max_consecutive", 0, DIT_CACHE_MAX_STEPS, &out->max_consecutive));
     DIT_TRY(read_count(&r, "interval", 1, DIT_CACHE_MAX_STEPS, &out->interval));
     DIT_TRY(read_count(&r, "blocks", 1, DIT_MAX_BLOCKS, &out->blocks));
+    DIT_TRY(read_count(&r, "gate", 1, DIT_CACHE_MAX_STEPS, &out->gate));
     DIT_TRY(read_count(&r, "cut", 0, DIT_CACHE_MAX_STEPS, &out->cut));
     DIT_TRY(read_digits(&r, "mask", out->mask));
     if (out->policy == DIT_CACHE_DBPRUNE)
@@ -440,6 +445,10 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     }
     if (dit_cache_has_ranges(out)) DIT_TRY(read_broadcast(&r, out));
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "weight", -10, 10, &out->weight));
+    if (out->policy == DIT_CACHE_TGATE) {
+        DIT_TRY(require(&r, out->gate > 0, "gate"));
+        DIT_TRY(read_ranges(&r, out));
+    }
     if (out->policy == DIT_CACHE_MODULES) DIT_TRY(read_table(&r, out));
     if (out->policy == DIT_CACHE_TAYLORSEER && out->forecast != DIT_FORECAST_TAYLOR)
         return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "taylorseer with forecast %s",

@@ -46,6 +46,25 @@ static dit_status check_branches(const dit_cache *cache, const dit_parallel *par
         facts->family);
 }
 
+/* Of steps that run the positive branch alone. */
+static dit_status check_lone_steps(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
+{
+    const char *name = dit_cache_name(cache->policy);
+    if (!dit_cache_has_lone_steps(cache)) return DIT_OK;
+    if (facts->guidance_branches < 2)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s on %s, which computes one branch here", name, facts->family),
+            "it leaves out the negative branch of guidance, and there is none");
+    if (!facts->lone_branch)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s on %s, whose branches are one batch throughout",
+                                       name, facts->family),
+                              "PixArt and Latte compute the positive branch alone");
+    if (dit_parallel_degree(parallel, DIT_AXIS_CFG) == 1) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s with a cfg degree of %d", name,
+                                   dit_parallel_degree(parallel, DIT_AXIS_CFG)),
+                          "ranks of the branch that is left out would wait: leave cfg_degree out");
+}
+
 static dit_status check_length(const char *what, const char *digits, int64_t steps)
 {
     if (!digits[0] || (int64_t)strlen(digits) == steps) return DIT_OK;
@@ -63,7 +82,7 @@ static dit_status check_modules(const dit_cache *cache, const dit_facts *facts)
     };
     const dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
     const dit_module_set wanted = dit_cache_modules(cache);
-    if (!dit_cache_has_ranges(cache) && cache->policy != DIT_CACHE_MODULES) return DIT_OK;
+    if (cache->policy == DIT_CACHE_FORA || cache->policy == DIT_CACHE_TAYLORSEER) return DIT_OK;
     if (dit_cache_has_ranges(cache) && all.modules[DIT_MODULE_FUSED].both)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
                                        "%s on %s, in whose single blocks attention has no output of its own",
@@ -147,6 +166,7 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
                               "a cached run has at most %d steps", (int)DIT_CACHE_MAX_STEPS);
     DIT_TRY(check_blocks(cache, facts));
     DIT_TRY(check_branches(cache, parallel, facts));
+    DIT_TRY(check_lone_steps(cache, parallel, facts));
     DIT_TRY(check_ends(cache, facts));
     DIT_TRY(check_modules(cache, facts));
     DIT_TRY(check_each_block(cache, facts));

@@ -32,11 +32,11 @@ static void put_numbers(dit_json_writer *w, cJSON *object, const char *key, cons
     for (int i = 0; i < count; i++) dit_json_put_number(w, list, NULL, values[i]);
 }
 
-static void put_broadcast(dit_json_writer *w, const dit_cache *cache, cJSON *object)
+static void put_ranges(dit_json_writer *w, const dit_cache *cache, cJSON *object)
 {
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
         if (cache->ranges[kind]) dit_json_put_int(w, object, dit_module_names()[kind], cache->ranges[kind]);
-    put_numbers(w, object, "timesteps", (const double[]){cache->from, cache->to}, 2);
+    if (dit_cache_has_ranges(cache)) put_numbers(w, object, "timesteps", (const double[]){cache->from, cache->to}, 2);
 }
 
 /* What dbprune alone reads. */
@@ -89,7 +89,8 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     }
     if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
     if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
-    if (dit_cache_has_ranges(cache)) put_broadcast(w, cache, object);
+    if (cache->gate) dit_json_put_int(w, object, "gate", cache->gate);
+    put_ranges(w, cache, object);
     if (cache->policy == DIT_CACHE_MODULES) put_table(w, cache, object);
     if (dit_words_find(keys, "warmup") >= 0) dit_json_put_int(w, object, "warmup", cache->warmup);
     if (dit_words_find(keys, "max_hits") >= 0) dit_json_put_int(w, object, "max_hits", cache->max_hits);
@@ -140,14 +141,16 @@ static void lists_digest(const dit_cache *cache, char out[5])
     snprintf(out, 5, "%.4s", digest);
 }
 
-/* Writes "attention 2, cross 6, 100-800". */
+/* Writes "attention 2 cross 6 100-800", of tgate "8 attention 2". */
 static void label_ranges(const dit_cache *cache, char *out, size_t size)
 {
     size_t used = 0;
+    if (cache->gate) used += (size_t)snprintf(out, size, "%d", cache->gate);
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
         if (cache->ranges[kind])
-            used += (size_t)snprintf(out + used, size - used, "%s %d ", dit_module_names()[kind], cache->ranges[kind]);
-    snprintf(out + used, size - used, "%.6g-%.6g", cache->from, cache->to);
+            used += (size_t)snprintf(out + used, size - used, "%s%s %d", used ? " " : "", dit_module_names()[kind],
+                                     cache->ranges[kind]);
+    if (dit_cache_has_ranges(cache)) snprintf(out + used, size - used, " %.6g-%.6g", cache->from, cache->to);
 }
 
 /* Writes "attention 4 of 7, mlp 2 of 7": how many steps compute them. */
@@ -170,7 +173,7 @@ void dit_cache_label(const dit_cache *cache, char *out, size_t size)
     size_t used = 0;
     if (cache->policy == DIT_CACHE_MASK)
         snprintf(inside, sizeof inside, "%d of %d", count_digits(cache->mask, '1'), (int)strlen(cache->mask));
-    else if (dit_cache_has_ranges(cache))
+    else if (dit_cache_has_ranges(cache) || cache->gate)
         label_ranges(cache, inside, sizeof inside);
     else if (cache->policy == DIT_CACHE_MODULES)
         label_table(cache, inside, sizeof inside);

@@ -93,13 +93,15 @@ static int64_t count_module_rows(const dit_facts *facts, const dit_cache *cache,
     return rows;
 }
 
-/* A forecast is made in an array of its own, and the newest difference beside it. */
+/* A forecast is made in an array of its own, and the newest difference beside it. Where one branch is left out in some
+ * steps, what is kept is of the other; a new output of both has an array of its own. */
 static void add_modules(const dit_share *s, const dit_facts *facts, const dit_cache *cache, int64_t bytes[4])
 {
     int64_t row = s->hidden * s->t * s->element, longest, image = s->batch * s->image_rows;
     int64_t text = s->batch * (s->moving_rows + s->replicated_rows) - image;
-    bytes[1] += (1 + cache->order) * count_module_rows(facts, cache, image, text, &longest) * row;
-    if (cache->order) bytes[2] += 2 * longest * row;
+    int64_t branches = dit_cache_has_lone_steps(cache) ? s->batch / s->images : 1;
+    bytes[1] += (1 + cache->order) * count_module_rows(facts, cache, image, text, &longest) / branches * row;
+    bytes[2] += (cache->order ? 2 : branches > 1) * longest * row;
 }
 
 /* Counts the ranks that decide together. */

@@ -47,7 +47,7 @@
  *
  *   A step that reuses its middle blocks (base/cache.h) leaves out what these blocks would send; one that reuses
  *   modules of a kind, what those would send in all blocks: attention its exchanges, and every output its sum;
- *   a block that is reused by itself, what it would send. Where
+ *   a block that is reused by itself, what it would send. A step of one guidance branch has B of this branch. Where
  *   steps are stale, only these may reuse: the blocks of a stage, or of a patch, then have Z less so many stale steps,
  *   and what stages exchange stays.
  *
@@ -321,15 +321,37 @@ static dit_block_run own_blocks(const dit_share *s, const dit_parallel *parallel
     return dit_facts_blocks(facts, first, end > first ? end - first : 0);
 }
 
+/* Takes away what modules of each kind would have sent in the steps that reused them. */
+static void leave_out_modules(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
+                              const int64_t steps[DIT_MODULE_COUNT], dit_volume_table *out)
+{
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
+        dit_share s = *whole;
+        only_module(&s.blocks, (dit_module)kind);
+        leave_out_steps(&s, parallel, facts, s.blocks.modules[kind].calls, steps[kind], out);
+    }
+}
+
+/* Steps of the positive branch alone send what a batch of this branch does. */
+static void add_lone_steps(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
+                           const dit_cache_use *use, dit_volume_table *out)
+{
+    dit_share s = *whole;
+    leave_out_steps(&s, parallel, facts, s.blocks.count, use->lone, out);
+    s = *whole;
+    s.batch = s.images;
+    s.passes.whole = s.passes.text = use->lone;
+    s.blocks.sums.memory = 0; /* of all branches, once */
+    add_blocks(&s, parallel, facts, s.blocks.count, 1, out);
+    leave_out_modules(&s, parallel, facts, use->lone_modules, out);
+}
+
 /* Takes away what the middle blocks, modules, or single blocks would have sent in the steps that reused them. */
 static void leave_out(const dit_share *whole, const dit_parallel *parallel, const dit_facts *facts,
                       const dit_cache_use *use, dit_volume_table *out)
 {
-    for (int kind = 0; kind < DIT_MODULE_COUNT && use->of_modules; kind++) {
-        dit_share s = *whole;
-        only_module(&s.blocks, (dit_module)kind);
-        leave_out_steps(&s, parallel, facts, s.blocks.modules[kind].calls, use->modules[kind], out);
-    }
+    if (use->of_modules) leave_out_modules(whole, parallel, facts, use->modules, out);
+    if (use->lone) add_lone_steps(whole, parallel, facts, use, out);
     for (int64_t block = 0; block < facts->layers && use->of_blocks; block++) {
         dit_share s = *whole;
         if (!use->blocks[block]) continue;

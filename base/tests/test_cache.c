@@ -147,6 +147,56 @@ static void fastercache_takes_the_steps_of_pab(void **state)
     assert_true(use[0].hits == 3 && use[0].modules[DIT_MODULE_ATTENTION] == 2);
 }
 
+/* From its gate on, tgate keeps cross-attention and runs one branch, whose steps send half of a batch of two. */
+static void tgate_leaves_out_a_branch(void **state)
+{
+    dit_cache cache = cache_of("{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}", 8);
+    const int cross = 1 << DIT_MODULE_CROSS, both = cross | 1 << DIT_MODULE_ATTENTION;
+    const int expected[] = {0, 0, 0, cross, both, cross, both, cross};
+    dit_facts facts = pixart_facts();
+    dit_volume_table exact, gated;
+    (void)state;
+    for (int step = 0; step < 8; step++) {
+        assert_int_equal(dit_cache_reused(&cache, step, step < 3 ? 'm' : DIT_CACHE_HIT), expected[step]);
+        assert_int_equal(dit_cache_is_lone(&cache, step), step >= 3);
+    }
+    expect_decisions("{\"policy\":\"tgate\",\"gate\":3}", 8, "11100000");
+    expect_decisions("{\"policy\":\"tgate\",\"gate\":8}", 8, "11111111");
+    dit_cache_use use = dit_cache_planned_use(&cache, 8);
+    assert_true(use.lone == 5 && use.modules[DIT_MODULE_CROSS] == 0 && use.lone_modules[DIT_MODULE_CROSS] == 5);
+    assert_int_equal(use.lone_modules[DIT_MODULE_ATTENTION], 2);
+
+    dit_parallel ulysses = mesh(2, 1, 1, 1);
+    facts.steps = 8;
+    for (int i = 0; i < facts.blocks[0].count; i++)
+        facts.blocks[0].modules[DIT_MODULE_ATTENTION] = (dit_module_parts){.calls = 1, .image = 1};
+    dit_volume_predict(&ulysses, &facts, 0, &exact);
+    dit_volume_predict_cached(&ulysses, &facts, &use, 0, &gated);
+    const dit_volume *all = &exact.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP],
+                     *some = &gated.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+    assert_int_equal(16 * some->bytes, (2 * 3 + 3) * all->bytes); /* 3 steps of 2 branches and 3 of one, of 8 of 2 */
+    assert_int_equal(16 * some->messages, (2 * 3 + 3) * all->messages);
+}
+
+static void tgate_names_what_it_cannot_do(void **state)
+{
+    dit_cache cache = cache_of("{\"policy\":\"tgate\",\"gate\":3}", 0);
+    dit_facts facts = pixart_facts();
+    dit_parallel alone = mesh(1, 1, 1, 1), apart = mesh(1, 1, 2, 1);
+    (void)state;
+    facts.blocks[0].modules[DIT_MODULE_CROSS].image = 1;
+    facts.lone_branch = true;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_OK);
+    assert_int_equal(dit_cache_check(&cache, &apart, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "cfg degree of 2"));
+    facts.lone_branch = false;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "one batch throughout"));
+    facts.guidance_branches = 1;
+    assert_int_equal(dit_cache_check(&cache, &alone, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "computes one branch"));
+}
+
 /* Computed apart from this code by the recurrence of the paper's program. */
 static void magcache_decides_as_its_authors_program(void **state)
 {
@@ -196,6 +246,7 @@ static void what_is_written_reads_the_same(void **state)
         "2}}",
         "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
         "{\"policy\":\"fastercache\",\"attention\":2,\"temporal\":3,\"timesteps\":[-1,800],\"weight\":0.3}",
+        "{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}",
         "{\"policy\":\"easycache\",\"threshold\":0.1,\"warmup\":2,\"forecast\":{\"kind\":\"taylor\",\"order\":1}}",
         "{\"policy\":\"modules\",\"attention\":\"10101010\",\"mlp\":\"4,1/2,1\"}",
         "{\"policy\":\"delta\",\"interval\":3,\"blocks\":20,\"cut\":0,\"warmup\":2}",
@@ -238,6 +289,8 @@ static void labels_name_what_differs(void **state)
         {"{\"policy\":\"taylorseer\",\"interval\":5}", "taylorseer(5 W3)+taylor1"},
         {"{\"policy\":\"pab\",\"attention\":2,\"cross\":6}", "pab(attention 2 cross 6 100-800)"},
         {"{\"policy\":\"fastercache\",\"attention\":2}", "fastercache(attention 2 -1-681)+line1 w0.5"},
+        {"{\"policy\":\"tgate\",\"gate\":3}", "tgate(3)"},
+        {"{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}", "tgate(3 attention 2)"},
     };
     char label[128];
     (void)state;
@@ -513,6 +566,10 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"fora\",\"interval\":2,\"first\":1}", "first"},
         {"{\"policy\":\"fora\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "forecast"},
         {"{\"policy\":\"taylorseer\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "fora holds"},
+        {"{\"policy\":\"tgate\"}", "gate"},
+        {"{\"policy\":\"tgate\",\"gate\":0}", "gate"},
+        {"{\"policy\":\"tgate\",\"gate\":2,\"cross\":2}", "cross"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"gate\":2}", "gate"},
         {"{\"policy\":\"fastercache\"}", "fastercache reuses no kind of attention"},
         {"{\"policy\":\"fastercache\",\"cross\":2}", "cross"},
         {"{\"policy\":\"fastercache\",\"attention\":2,\"weight\":11}", "weight"},
@@ -755,6 +812,8 @@ int main(void)
         cmocka_unit_test(pab_goes_by_timesteps),
         cmocka_unit_test(pab_names_what_a_model_lacks),
         cmocka_unit_test(fastercache_takes_the_steps_of_pab),
+        cmocka_unit_test(tgate_leaves_out_a_branch),
+        cmocka_unit_test(tgate_names_what_it_cannot_do),
         cmocka_unit_test(modules_leave_out_what_they_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,6 +241,7 @@ static dit_attention_shape shape_of_call(const dit_attention *attention)
     dit_attention_shape shape = attention->shape;
     if (attention->window.count == 0) return shape; /* no forward was begun: a layer alone */
     if (!attention->window.text) shape.text = 0;
+    if (attention->window.positive) shape.B /= 2;
     shape.tokens = shape.text + attention->window.count;
     return shape;
 }

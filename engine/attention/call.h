@@ -21,6 +21,7 @@ typedef struct {
     int step;             /* the diffusion step; DIT_STEP_FILL: a forward that fills the stores */
     int left_out;         /* steps just before `step` that are not done, and count as done      */
     int out_next;         /* steps just after it that will not be done                          */
+    bool positive;        /* the positive branch of guidance alone: the latter half of the batch */
 } dit_window;
 
 /* The sizes of a call; a policy makes its buffers once, for the largest one. */

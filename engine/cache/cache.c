@@ -513,6 +513,7 @@ dit_status dit_cache_forward(dit_cache_run *run, const dit_forward_args *args)
     char decision;
     if (args->step != run->state.step)
         return DIT_FAIL(DIT_ERR_INTERNAL, "a cache is at step %d and gets step %d", run->state.step, args->step);
+    whole.positive = dit_cache_is_lone(&run->settings, args->step);
     dit_model_set_window(run->model, &whole);
     if (run->outputs)
         DIT_TIMED(run->rt, DIT_TIME_CACHE, dit_output_store_begin(run, args));
@@ -589,9 +590,7 @@ dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
     for (int step = 0; step < log->steps; step++)
         for (int block = 0; block < DIT_CACHE_MAX_BLOCKS; block++)
             use.blocks[block] += dit_cache_log_pruned(log, step, block);
-    for (int step = 0; step < log->steps; step++)
-        for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
-            use.modules[kind] += dit_module_in(log->reused[step], (dit_module)kind);
+    for (int step = 0; step < log->steps; step++) dit_cache_count_modules(cache, step, log->reused[step], &use);
     return use;
 }
 

@@ -1,9 +1,11 @@
 /* What policies of modules keep: outputs of attentions and MLPs as blocks make them, before bias of tensor ranks and gate,
  * or differences of them from step to step. A schedule is known before the run, so outputs that no later step takes are
  * not kept: such a step runs as if there were no cache. Where outputs roll (base/cache.h), added[0] is that of the step
- * before, reused or not, and added[1] how it differs from the one before that.
+ * before, reused or not, and added[1] how it differs from the one before that. Where some steps run the positive guidance
+ * branch alone, what is kept is of that branch: of a step that runs both, it is the positive one's output or, of
+ * cross-attention, the mean of both.
  * Source: FORA (arXiv:2407.01425); TaylorSeer (arXiv:2503.06923); Pyramid Attention Broadcast (arXiv:2408.12588);
- * FasterCache (arXiv:2410.19355). */
+ * FasterCache (arXiv:2410.19355); T-GATE (arXiv:2404.02747). */
 #include "engine/cache/cache_impl.h"
 #include "engine/models/modules.h"
 
@@ -17,7 +19,7 @@ struct dit_module_store {
     struct dit_module_watch watch; /* first: models have its address */
     dit_cache_run *run;
     slot *slots;                                /* [layers][DIT_MODULE_COUNT][MODULE_OUTPUTS]                        */
-    float *scratch[2];                          /* with an order: a new output, then a forecast; a difference        */
+    float *scratch[2];                          /* a new output, then a forecast; a difference; NULL: not needed     */
     dit_module_set reused[DIT_CACHE_MAX_STEPS]; /* of the whole schedule                                             */
     int64_t kept;                               /* floats of all slots                                               */
 };
@@ -32,18 +34,29 @@ static slot *slot_of(const struct dit_module_store *store, int64_t block, int ki
     return &store->slots[(block * DIT_MODULE_COUNT + kind) * MODULE_OUTPUTS + output];
 }
 
-/* Says how long each output of a kind is in the model's block; 0: it has none. */
+/* Returns the guidance branches of which a step's outputs are, and those of which some are kept. */
+static int64_t branches_run(const dit_cache_run *run)
+{
+    bool lone = dit_cache_is_lone(&run->settings, run->state.step);
+    return lone ? 1 : run->model->params.partition.branches;
+}
+static int64_t branches_kept(const dit_cache_run *run)
+{
+    return dit_cache_has_lone_steps(&run->settings) ? 1 : run->model->params.partition.branches;
+}
+
+/* Says how long each output of a kind, of the branches that are kept, is in the model's block; 0: it has none. */
 static void size_outputs(const dit_cache_run *run, const dit_module_parts *parts, int64_t elements[MODULE_OUTPUTS])
 {
     const dit_partition *part = &run->model->params.partition;
-    int64_t row = part->batch * run->model->width, image = part->image_count * row;
+    int64_t row = part->images * branches_kept(run) * run->model->width, image = part->image_count * row;
     int64_t text = run->rt->facts.joint ? part->text_count * row : 0;
     elements[MODULE_IMAGE] = parts->both ? image + text : parts->image ? image : 0;
     elements[MODULE_TEXT] = parts->text ? text : 0;
     elements[MODULE_SECOND] = parts->image > 1 ? image : 0;
 }
 
-/* Sizes all slots. *longest: floats of the longest output. */
+/* Sizes all slots. *longest: floats of the longest output of all branches. */
 static void size_slots(struct dit_module_store *store, int64_t *longest)
 {
     const dit_cache_run *run = store->run;
@@ -61,6 +74,7 @@ static void size_slots(struct dit_module_store *store, int64_t *longest)
             }
         }
     }
+    *longest *= run->model->params.partition.branches / branches_kept(run);
 }
 
 /* Takes one array for all slots, in which they lie one after the other. */
@@ -81,8 +95,8 @@ static dit_status take_slots(struct dit_module_store *store)
 static float *place(struct dit_module_watch *watch, const module_at *at, int64_t elements)
 {
     const struct dit_module_store *store = (const void *)watch;
-    (void)elements;
-    return store->run->settings.order ? store->scratch[0] : slot_of(store, at->block, at->kind, at->output)->added[0];
+    const slot *s = slot_of(store, at->block, at->kind, at->output);
+    return store->run->settings.order || elements > s->elements ? store->scratch[0] : s->added[0];
 }
 
 /* Makes differences of each order from the new output and the last ones: d[i + 1] = (new d[i] - old d[i]) / steps between. */
@@ -111,15 +125,14 @@ static void renew(struct dit_module_store *store, slot *s)
 /* y = a x + b y, over an output. */
 static void blend(const dit_cache_run *run, int64_t elements, float a, const float *x, float b, float *y)
 {
-    ops_combine(run->rt, &(dit_combine_args){
-                             .elements = elements, .count = b != 0 ? 2 : 1, .x = {x, y}, .a = {a, b}, .y = y});
+    ops_combine(run->rt,
+                &(dit_combine_args){.elements = elements, .count = b != 0 ? 2 : 1, .x = {x, y}, .a = {a, b}, .y = y});
 }
 
 /* Takes the newest output for that of the step before; the first one differs from none. */
-static void roll(const struct dit_module_store *store, const slot *s)
+static void roll(const struct dit_module_store *store, const slot *s, const float *newest)
 {
     const dit_cache_run *run = store->run;
-    const float *newest = store->scratch[0];
     bool first = run->state.step == 0;
     blend(run, s->elements, first ? 0 : -1, first ? newest : s->added[0], 0, s->added[1]);
     if (!first) blend(run, s->elements, 1, newest, 1, s->added[1]);
@@ -149,11 +162,34 @@ static const float *forecast(struct dit_module_store *store, const slot *s)
     return store->scratch[0];
 }
 
+/* Keeps what a new output, which lies in scratch, has of both branches. */
+static void keep_of_both(const struct dit_module_store *store, const slot *s, dit_module kind)
+{
+    const float *negative = store->scratch[0], *positive = negative + s->elements;
+    float share = kind == DIT_MODULE_CROSS ? 0.5f : 0.0f;
+    if (dit_cache_rolls(&store->run->settings)) {
+        roll(store, s, positive);
+        return;
+    }
+    blend(store->run, s->elements, 1 - share, positive, 0, s->added[0]);
+    if (share != 0) blend(store->run, s->elements, share, negative, 1, s->added[0]);
+}
+
+/* Keeps a new output of the branches that are kept, where it lies apart. */
+static void keep(struct dit_module_store *store, slot *s)
+{
+    if (dit_cache_rolls(&store->run->settings))
+        roll(store, s, store->scratch[0]);
+    else if (store->run->settings.order)
+        renew(store, s);
+}
+
 static dit_status settle(struct dit_module_watch *watch, const module_at *at, int64_t elements, const float **out)
 {
     struct dit_module_store *store = (void *)watch;
     slot *s = slot_of(store, at->block, at->kind, at->output);
-    if (elements != s->elements)
+    bool both = branches_run(store->run) > branches_kept(store->run);
+    if (elements != s->elements * (both ? 2 : 1))
         return DIT_FAIL(DIT_ERR_INTERNAL, "a cache keeps %lld values of block %lld's %s, and the block has %lld",
                         (long long)s->elements, (long long)at->block, dit_module_names()[at->kind],
                         (long long)elements);
@@ -162,11 +198,11 @@ static dit_status settle(struct dit_module_watch *watch, const module_at *at, in
         *out = rolls ? roll_on(store, s) : forecast(store, s);
         return DIT_OK;
     }
-    if (rolls)
-        roll(store, s);
-    else if (store->run->settings.order)
-        renew(store, s);
-    *out = s->added[0];
+    if (both)
+        keep_of_both(store, s, at->kind);
+    else
+        keep(store, s);
+    *out = both ? store->scratch[0] : s->added[0];
     return DIT_OK;
 }
 
@@ -184,8 +220,8 @@ dit_status dit_module_store_create(dit_cache_run *run)
     for (int64_t i = 0; i < rt->facts.layers * DIT_MODULE_COUNT * MODULE_OUTPUTS; i++) store->slots[i] = (slot){0};
     size_slots(store, &longest);
     DIT_TRY(take_slots(store));
-    for (int i = 0; i < 2 && run->settings.order; i++)
-        DIT_TRY(dit_arena_activations(&rt->step, longest, &store->scratch[i]));
+    int scratch = run->settings.order ? 2 : dit_cache_has_lone_steps(&run->settings);
+    for (int i = 0; i < scratch; i++) DIT_TRY(dit_arena_activations(&rt->step, longest, &store->scratch[i]));
     return DIT_OK;
 }
 
@@ -220,6 +256,17 @@ static dit_module_set wanted_later(const struct dit_module_store *store, int ste
     return wanted;
 }
 
+/* Returns what a forward of the positive branch alone takes and gives: its parts of the batch, which follow the others. */
+static dit_forward_args of_positive(const dit_cache_run *run, const dit_forward_args *args)
+{
+    const dit_partition *part = &run->model->params.partition;
+    int64_t before = part->batch - part->images, rows = before * part->image_count;
+    return (dit_forward_args){.latents = args->latents + rows * run->model->input_channels,
+                              .timestep = args->timestep + before,
+                              .output = args->output + rows * run->model->output_channels,
+                              .step = args->step};
+}
+
 /* A forward of all blocks, whose modules are watched. */
 static dit_status run_whole(void *context)
 {
@@ -231,20 +278,34 @@ static dit_status run_whole(void *context)
     return dit_model_head(model, call->args->output);
 }
 
+/* Has the positive branch's output for the negative one's, too: guidance of any scale then gives it. */
+static void take_for_negative(const dit_cache_run *run, const dit_forward_args *args, const float *positive)
+{
+    const dit_partition *part = &run->model->params.partition;
+    ops_combine(run->rt, &(dit_combine_args){.elements = part->images * part->image_count * run->model->output_channels,
+                                             .count = 1,
+                                             .x = {positive},
+                                             .a = {1},
+                                             .y = args->output});
+}
+
 /* Forecasts have weights that differ from step to step: nothing is recorded then. */
 dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *args)
 {
     struct dit_module_store *store = run->modules;
     struct dit_module_watch *watch = &store->watch;
-    dit_cache_call call = {run, args};
     int step = run->state.step;
+    bool lone = dit_cache_is_lone(&run->settings, step);
+    const dit_forward_args own = lone ? of_positive(run, args) : *args;
+    dit_cache_call call = {run, &own};
     watch->taken = store->reused[step];
     watch->watched = watch->taken | wanted_later(store, step);
     int part = PART_MODULES + (watch->taken << DIT_MODULE_COUNT) + watch->watched;
     run->model->modules = watch->watched ? watch : NULL;
     dit_status st =
-        run->settings.order ? run_whole(&call) : dit_model_do_part(run->model, part, args, run_whole, &call);
+        run->settings.order ? run_whole(&call) : dit_model_do_part(run->model, part, &own, run_whole, &call);
     run->model->modules = NULL;
+    if (lone && st == DIT_OK) DIT_TIMED(run->rt, DIT_TIME_CACHE, take_for_negative(run, args, own.output));
     if (watch->taken || !run->settings.order) return st;
     if (step) run->differences += run->differences < run->settings.order;
     return st;

@@ -103,10 +103,17 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the batch rows before those of the window, which has the positive branch alone or all. */
+static int64_t without(const adaln *a)
+{
+    return a->B - a->view->batch;
+}
+
 dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added)
 {
     dit_runtime *rt = model->params.rt;
-    int64_t B = a->B, C = a->C;
+    int64_t B = a->view->batch, C = a->C;
+    if (added) added += without(a) * C;
     embed_timestep(rt, timestep, B, SINUSOID, a->sinusoid);
     embed_mlp_run(rt, &a->timestep_mlp, a->sinusoid, B, a->hidden, a->embedded);
     if (added) layer_add(rt, a->embedded, added, B * C, a->embedded);
@@ -121,10 +128,10 @@ dit_status adaln_embed(dit_model *model, adaln *a, const float *latents)
 {
     dit_runtime *rt = model->params.rt;
     int64_t n = a->view->image_count;
-    dit_rows x = rows_dense(a->x, a->B, n, a->C);
+    dit_rows x = rows_dense(a->x, a->view->batch, n, a->C);
     layer_copy_entries(rt, a->position + model->window.first * a->C,
-                       rows_dense(a->x, a->B * a->segments, n / a->segments, a->C));
-    layer_linear_add(rt, &a->patch_proj, rows_dense((float *)latents, a->B, n, a->patch_proj.k), x, NULL, 0);
+                       rows_dense(a->x, a->view->batch * a->segments, n / a->segments, a->C));
+    layer_linear_add(rt, &a->patch_proj, rows_dense((float *)latents, a->view->batch, n, a->patch_proj.k), x, NULL, 0);
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
 }
 
@@ -138,20 +145,20 @@ static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
 
 void adaln_modulate(dit_runtime *rt, adaln *a, const adaln_block *block)
 {
-    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+    layer_modulation(rt, a->modulated, block->table, a->view->batch, MODULATIONS * a->C, a->gates);
 }
 
 void adaln_norm(dit_runtime *rt, adaln *a, const adaln_block *block, dit_rows y)
 {
     dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
     adaln_modulate(rt, a, block);
-    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), y, &norm);
+    layer_norm(rt, rows_dense(a->x, a->view->batch, a->view->image_count, a->C), y, &norm);
 }
 
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block)
 {
-    dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, a->C),
-             qkv = rows_dense(a->wide, a->B, a->view->image_count, 3 * a->A);
+    dit_rows normed = rows_dense(a->normed, a->view->batch, a->view->image_count, a->C),
+             qkv = rows_dense(a->wide, a->view->batch, a->view->image_count, 3 * a->A);
     adaln_norm(rt, a, block, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     return qkv;
@@ -161,17 +168,19 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
 static void attend_to_text(dit_runtime *rt, const adaln *a, const adaln_block *block, dit_rows x, dit_rows attended)
 {
     int64_t A = a->cross_A;
-    dit_rows query = rows_dense(a->normed, a->B, a->view->image_count, A);
-    dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * A);
+    dit_rows query = rows_dense(a->normed, a->view->batch, a->view->image_count, A);
+    int64_t before = without(a) * a->text_tokens;
+    dit_rows text = rows_dense(block->text_kv + before * 2 * A, a->view->batch, a->text_tokens, 2 * A);
+    const float *bias = a->bias ? a->bias + before : NULL;
     layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
-    layer_local_attention(rt, a->cross_H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
+    layer_local_attention(rt, a->cross_H, query, rows_columns(text, 0, A), rows_columns(text, A, A), bias, attended);
 }
 
 static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
 {
     const module_at at = {block->index, DIT_MODULE_CROSS, MODULE_IMAGE};
-    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C);
-    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, a->cross_A);
+    dit_rows x = rows_dense(a->x, a->view->batch, a->view->image_count, a->C);
+    dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, a->cross_A);
     if (!module_is_taken(model, at.kind)) attend_to_text(model->params.rt, a, block, x, attended);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
     return module_add(model, at, &block->cross_out, attended, x, NULL, 0);
@@ -182,16 +191,17 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
     const module_at attention = {block->index, kind, MODULE_IMAGE};
     const module_at mlp = {block->index, DIT_MODULE_MLP, kind == DIT_MODULE_TEMPORAL ? MODULE_SECOND : MODULE_IMAGE};
     int64_t C = a->C, stride = MODULATIONS * C;
-    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, C),
-             normed = rows_dense(a->normed, a->B, a->view->image_count, C);
-    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, a->A);
+    dit_rows x = rows_dense(a->x, a->view->batch, a->view->image_count, C),
+             normed = rows_dense(a->normed, a->view->batch, a->view->image_count, C);
+    dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
     DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
     DIT_TRY(module_add(model, attention, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
     if (!module_is_taken(model, mlp.kind)) layer_norm(model->params.rt, x, normed, &norm);
-    return module_add_mlp(model, mlp, &block->mlp, normed, rows_dense(a->wide, a->B, a->view->image_count, a->inner), x,
+    return module_add_mlp(model, mlp, &block->mlp, normed,
+                          rows_dense(a->wide, a->view->batch, a->view->image_count, a->inner), x,
                           a->gates + GATE_MLP * C, stride);
 }
 
@@ -199,11 +209,12 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
 void adaln_head(dit_runtime *rt, adaln *a, float *output)
 {
     int64_t C = a->C;
-    dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, C);
-    float *shift = a->gates, *scale = a->gates + a->B * C;
-    layer_modulation(rt, a->embedded, a->table, a->B, C, shift);
-    layer_modulation(rt, a->embedded, a->table + C, a->B, C, scale);
-    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, C), normed,
+    dit_rows normed = rows_dense(a->normed, a->view->batch, a->view->image_count, C);
+    float *shift = a->gates, *scale = a->gates + a->view->batch * C;
+    layer_modulation(rt, a->embedded, a->table, a->view->batch, C, shift);
+    layer_modulation(rt, a->embedded, a->table + C, a->view->batch, C, scale);
+    layer_norm(rt, rows_dense(a->x, a->view->batch, a->view->image_count, C), normed,
                &(dit_layer_norm){.eps = 1e-6f, .shift = shift, .scale = scale, .modulation_stride = C});
-    layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->B, a->view->image_count, a->proj_out.n), DIT_ACT_NONE);
+    layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->view->batch, a->view->image_count, a->proj_out.n),
+                 DIT_ACT_NONE);
 }

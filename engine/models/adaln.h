@@ -29,8 +29,9 @@ typedef struct {
 
 typedef struct {
     adaln_config c;
-    int64_t C, B, segments, text_tokens; /* hidden; batch; frames of the rows                           */
-    const dit_partition *view;           /* the model's: n below is the image rows of its window        */
+    int64_t C, B, segments, text_tokens; /* hidden; whole batch; frames of the rows                     */
+    const dit_partition *view;           /* the model's: n and batch below are those of its window, but for
+                                            the text's, which have the whole batch                      */
     int64_t H, A, inner;                 /* of this tensor rank: heads, their width, an MLP's width     */
     int64_t cross_H, cross_A;            /* heads of its cross-attention: as above, or all of them      */
     dit_linear patch_proj, modulation, proj_out;
@@ -57,7 +58,7 @@ dit_status adaln_load_block(const dit_scope *scope, const adaln *a, int64_t inde
 dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_t count,
                          const dit_condition *condition);
 
-/* Makes the modulation of the step; `added` [batch, C] (or NULL) is added to the timestep's embedding. Taps
+/* Makes the modulation of the step; `added` [whole batch, C] (or NULL) is added to the timestep's embedding. Taps
  * aux.adaln_single.0, .1. */
 dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added);
 /* Embeds patches into x. Taps aux.pos_embed. */

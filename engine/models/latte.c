@@ -142,7 +142,7 @@ static dit_status latte_prepare(dit_model *model, const dit_condition *condition
 static dit_rows within_frames(const adaln *a, dit_rows x)
 {
     int64_t tokens = a->view->image_count / a->segments;
-    return (dit_rows){x.data, a->B * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
+    return (dit_rows){x.data, a->view->batch * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
 }
 
 /* Views one batch entry as places: [tokens, frames], with the frames of a place `tokens` rows apart. */
@@ -155,7 +155,7 @@ static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
 static dit_status attend_within_frames(dit_model *model, adaln *a, const adaln_block *block)
 {
     int64_t A = a->A;
-    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, A);
     dit_rows image = adaln_before_attention(model->params.rt, a, block), qkv = within_frames(a, image);
     DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
     return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
@@ -172,8 +172,8 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
     else
         DIT_TRY(attend_within_frames(model, a, block));
     DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, false));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->view->image_count, a->C), "block_%lld",
-                        (long long)index);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->view->batch, a->view->image_count, a->C),
+                        "block_%lld", (long long)index);
 }
 
 /* Adds to every token its frame's row of the table. */
@@ -182,7 +182,7 @@ static void add_time(dit_runtime *rt, latte *m)
     adaln *a = &m->common;
     int64_t C = a->C, elements = a->view->image_count * C;
     dit_rows table = {.data = m->time, .cols = C, .stride = C}; /* ld 0: all tokens of a frame read one row */
-    for (int64_t b = 0; b < a->B; b++) {
+    for (int64_t b = 0; b < a->view->batch; b++) {
         float *x = a->x + b * elements, *spread = a->normed + b * elements;
         layer_copy(rt, table, rows_dense(spread, a->segments, a->view->image_count / a->segments, C));
         layer_add(rt, x, spread, elements, x);
@@ -193,10 +193,10 @@ static dit_status attend_over_time(dit_model *model, adaln *a, const adaln_block
 {
     dit_runtime *rt = model->params.rt;
     int64_t A = a->A;
-    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
+    dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, A);
     dit_rows qkv = adaln_before_attention(rt, a, block);
     DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
-    for (int64_t b = 0; b < a->B; b++) {
+    for (int64_t b = 0; b < a->view->batch; b++) {
         dit_rows places = over_time(a, qkv, b);
         layer_local_attention(rt, a->H, rows_columns(places, 0, A), rows_columns(places, A, A),
                               rows_columns(places, 2 * A, A), NULL, over_time(a, attended, b));
@@ -209,7 +209,7 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     latte *m = model->state;
     adaln *a = &m->common;
     const adaln_block *block = &m->temporal[index];
-    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, rows_dense(a->x, a->B, a->view->image_count, a->C), 0));
+    DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, rows_dense(a->x, a->view->batch, a->view->image_count, a->C), 0));
     model->layer++;
     if (index == 0 && a->segments > 1) add_time(model->params.rt, m);
     if (module_is_taken(model, DIT_MODULE_TEMPORAL))
@@ -217,7 +217,7 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     else
         DIT_TRY(attend_over_time(model, a, block));
     DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_TEMPORAL, false));
-    return dit_tap_rows(model, DIT_LAYOUT_ACROSS, rows_dense(a->x, a->B, a->view->image_count, a->C),
+    return dit_tap_rows(model, DIT_LAYOUT_ACROSS, rows_dense(a->x, a->view->batch, a->view->image_count, a->C),
                         "temporal_block_%lld", (long long)index);
 }
 

@@ -131,6 +131,7 @@ void dit_model_set_window(dit_model *model, const dit_window *window)
     view->segment_count = window->count;
     view->image_count = view->segments * window->count;
     if (!window->text && model->params.rt->facts.joint) view->text_count = 0;
+    if (window->positive) view->batch = view->images, view->branches = 1;
     model->window = *window;
     dit_runtime_set_step(model->params.rt, window->step);
     dit_runtime_set_patch(model->params.rt, window->band);

@@ -156,7 +156,8 @@ dit_status dit_model_do_part(dit_model *model, int part, const dit_forward_args 
 
 /* Returns the window of all rows of this rank, with the text. */
 dit_window dit_model_whole(const dit_model *model, int step);
-/* Sets the rows that the pieces below work on. */
+/* Sets the rows that the pieces below work on. A window of the positive branch alone goes with models whose facts have
+ * lone_branch; latents, timesteps and outputs that pieces get are then those of this branch. */
 void dit_model_set_window(dit_model *model, const dit_window *window);
 /* Returns the floats of one slot of skips. */
 int64_t dit_model_skip_elements(const dit_model *model);

@@ -105,6 +105,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t 
     if (settings) dit_cache_to_json(w, cache, settings);
     put_decisions(w, log, out);
     put_modules(w, run, log, out);
+    if (dit_cache_has_lone_steps(cache)) dit_json_put_int(w, out, "lone_steps", dit_cache_own_use(run).lone);
     if (dit_cache_is_of_blocks(cache)) dit_json_put_status(w, put_blocks(w, log, dit_cache_layers(run), out));
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);

@@ -1,6 +1,7 @@
 /* Module oracle: computes on one rank what a run must give whose cache reuses modules. Every step computes all modules of
  * all blocks; each output comes to the host, where it is kept, or replaced by what the policy's formula makes of the
- * outputs of earlier steps, in double. Rules, memory and formulas are its own: it shares engine/models/modules.h with
+ * outputs of earlier steps, in double. Both guidance branches run in every step; what the negative one gives is replaced
+ * where a run leaves it out. Rules, memory and formulas are its own: it shares engine/models/modules.h with
  * engine/cache/, and nothing else. */
 #include "engine/models/modules.h"
 #include "engine/sampling/executor.h"
@@ -107,6 +108,13 @@ static float *place(struct dit_module_watch *watch, const module_at *at, int64_t
     return ((module_oracle *)(void *)watch)->output;
 }
 
+/* Of tgate: what both branches attended to, the mean. Entries of the negative one are the former half. */
+static double mean_of_branches(const history *h, int64_t elements, int64_t i)
+{
+    int64_t half = elements / 2;
+    return ((double)h->output[0][i % half] + (double)h->output[0][half + i % half]) / 2;
+}
+
 static dit_status settle(struct dit_module_watch *watch, const module_at *at, int64_t elements, const float **out)
 {
     module_oracle *o = (void *)watch;
@@ -126,7 +134,9 @@ static dit_status settle(struct dit_module_watch *watch, const module_at *at, in
     }
     if (!h->count) return DIT_FAIL(DIT_ERR_INTERNAL, "step %d reuses what no step computed", o->step);
     const dit_cache *c = o->sampler->emulates_cache;
-    for (int64_t i = 0; i < elements; i++) o->output[i] = (float)continued(c, h, o->step, i);
+    bool mean = c->policy == DIT_CACHE_TGATE && at->kind == DIT_MODULE_CROSS;
+    for (int64_t i = 0; i < elements; i++)
+        o->output[i] = (float)(mean ? mean_of_branches(h, elements, i) : continued(c, h, o->step, i));
     if (c->policy == DIT_CACHE_FASTERCACHE) remember(o, h, elements);
     return dit_runtime_upload(rt, o->output, elements);
 }
@@ -164,20 +174,42 @@ static bool reuses_kind(module_oracle *o, const dit_cache *c, int kind)
     return count > 0 && c->from < now && now < c->to;
 }
 
+/* Of tgate: from the gate on all cross-attention, and attention but for every so many steps. */
+static bool reuses_beyond_gate(const module_oracle *o, const dit_cache *c, int kind)
+{
+    int beyond = o->step - c->gate;
+    if (beyond < 0) return false;
+    if (kind == DIT_MODULE_CROSS) return true;
+    return c->ranges[kind] > 0 && beyond % c->ranges[kind] != 0;
+}
+
 static void decide(module_oracle *o)
 {
     const dit_cache *c = o->sampler->emulates_cache;
     bool counts = c->policy == DIT_CACHE_PAB || c->policy == DIT_CACHE_FASTERCACHE;
-    bool each = counts || c->policy == DIT_CACHE_MODULES;
+    bool each = counts || c->policy == DIT_CACHE_MODULES || c->policy == DIT_CACHE_TGATE;
     bool any = false, all = !each && reuses_all(o, c);
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
         o->reuses[kind] = counts                           ? reuses_kind(o, c, kind)
+                          : c->policy == DIT_CACHE_TGATE   ? reuses_beyond_gate(o, c, kind)
                           : c->policy == DIT_CACHE_MODULES ? c->table[o->step] >> kind & 1
                                                            : all;
         any = any || o->reuses[kind];
     }
     o->log.reasons[o->step] = any ? DIT_CACHE_HIT : 'm';
     o->log.hits += any;
+}
+
+/* Gives the positive branch's output to the negative one where a run has no other. */
+static dit_status replace_negative(const module_oracle *o)
+{
+    const dit_sampler *s = o->sampler;
+    const dit_cache *c = s->emulates_cache;
+    int64_t half = s->partition.images * s->partition.image_count * s->model->output_channels;
+    if (c->policy != DIT_CACHE_TGATE || o->step < c->gate) return DIT_OK;
+    DIT_TRY(dit_runtime_download(s->rt, s->output, 2 * half));
+    if (!s->rt->ledger.counting_only) memcpy(s->output, s->output + half, (size_t)half * sizeof *s->output);
+    return dit_runtime_upload(s->rt, s->output, half);
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -194,7 +226,8 @@ static dit_status forward(dit_sampler *s, int step)
     if (st == DIT_OK) st = dit_model_embed(s->model, s->input);
     if (st == DIT_OK) st = dit_model_blocks(s->model, NULL, NULL);
     s->model->modules = NULL;
-    return st == DIT_OK ? dit_model_head(s->model, s->output) : st;
+    if (st == DIT_OK) st = dit_model_head(s->model, s->output);
+    return st == DIT_OK ? replace_negative(o) : st;
 }
 
 static dit_status module_oracle_run(dit_sampler *s, const dit_condition *condition)

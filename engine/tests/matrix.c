@@ -349,13 +349,13 @@ static cJSON *with_decisions(const cell *c, const dit_cache_log *log)
     return copy;
 }
 
-/* Makes such a copy with the decisions of the run; pab, fastercache, modules and delta have none to take, as
+/* Makes such a copy with the decisions of the run; pab, fastercache, tgate, modules and delta have none to take, as
  * their steps follow from their settings. */
 static cJSON *with_replay(const cell *c)
 {
     dit_cache_policy policy = dit_cache_settings(c->pipeline.sampler.cache)->policy;
-    if (policy == DIT_CACHE_PAB || policy == DIT_CACHE_FASTERCACHE || policy == DIT_CACHE_MODULES ||
-        policy == DIT_CACHE_DELTA)
+    if (policy == DIT_CACHE_PAB || policy == DIT_CACHE_FASTERCACHE || policy == DIT_CACHE_TGATE ||
+        policy == DIT_CACHE_MODULES || policy == DIT_CACHE_DELTA)
         return cJSON_Duplicate(c->document, true);
     return with_decisions(c, dit_cache_log_of(c->pipeline.sampler.cache));
 }

@@ -83,12 +83,12 @@ if [ -n "${SANITIZE:-}" ] || [ ! -e "$emulated" ]; then
     report 0 "cuda # SKIP the emulated device is not built, or too slow under sanitizers"
 else
     rm -f "$work"/*.latents
-    echo '["none", {"policy": "fbcache", "threshold": 0.7, "warmup": 2}, {"policy": "fora", "interval": 3}, {"policy": "easycache", "threshold": 1000, "warmup": 2, "max_hits": 3}, {"policy": "dbprune", "threshold": 0.3, "first": 0, "warmup": 2}]' >"$work/few.json"
+    echo '["none", {"policy": "fbcache", "threshold": 0.7, "warmup": 2}, {"policy": "fora", "interval": 3}, {"policy": "tgate", "gate": 3}, {"policy": "easycache", "threshold": 1000, "warmup": 2, "max_hits": 3}, {"policy": "dbprune", "threshold": 0.3, "first": 0, "warmup": 2}]' >"$work/few.json"
     write_cached "$work/few.json"
     export DITBENCH_CUDA_LIBRARY=$emulated
-    matrix_on cuda bf16 1 5 --model pixart-alpha-xl-2 --method single
+    matrix_on cuda bf16 1 6 --model pixart-alpha-xl-2 --method single
     for file in "$work"/*.latents; do mv "$file" "$file.recorded"; done
-    matrix_on cuda bf16 1 5 --model pixart-alpha-xl-2 --method single --graphs no
+    matrix_on cuda bf16 1 6 --model pixart-alpha-xl-2 --method single --graphs no
     differ=0
     for file in "$work"/*.latents; do cmp -s "$file" "$file.recorded" || differ=$((differ + 1)); done
     report "$differ" "cuda: recorded parts give the bits of others"

@@ -70,8 +70,8 @@ static dit_cache cache_of(const char *text)
 
 static void open_runtime(dit_runtime *rt)
 {
-    const dit_block_run block = {
-        .sums = {.image = 1}, .modules = {[DIT_MODULE_ATTENTION] = {.image = 1}, [DIT_MODULE_MLP] = {.image = 1}}};
+    const dit_block_run block = {.sums = {.image = 1},
+                                 .modules = {[DIT_MODULE_ATTENTION] = {.image = 1}, [DIT_MODULE_MLP] = {.image = 1}}};
     const dit_facts facts = {.heads = 1, .head_dim = WIDTH, .image_tokens = ROWS, .num_images = 1, .steps = STEPS};
     open_lone_runtime(rt, &facts, LAYERS, &block);
 }
@@ -85,7 +85,8 @@ static fixture *open_fixture(const char *cache_text, int power)
     f->power = power, f->kind = cache.ranges[DIT_MODULE_ATTENTION] ? DIT_MODULE_ATTENTION : DIT_MODULE_MLP;
     f->model = (dit_model){.ops = &ops, .width = WIDTH};
     f->model.params = (dit_model_params){.rt = &f->rt, .stage = {.blocks = {0, LAYERS}, .first = true, .last = true}};
-    f->model.params.partition = (dit_partition){.batch = 1, .image_count = ROWS, .segments = 1, .segment_count = ROWS};
+    f->model.params.partition = (dit_partition){
+        .batch = 1, .images = 1, .branches = 1, .image_count = ROWS, .segments = 1, .segment_count = ROWS};
     assert_ok(dit_cache_create(&f->model, &cache, STEPS, &f->cache));
     return f;
 }
