@@ -164,6 +164,9 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     if (facts->steps > DIT_CACHE_MAX_STEPS)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside %lld steps", (long long)facts->steps),
                               "a cached run has at most %d steps", (int)DIT_CACHE_MAX_STEPS);
+    if (facts->two_transformers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside two transformers"),
+                              "what the first one kept says nothing of the second: set cache to none");
     DIT_TRY(check_blocks(cache, facts));
     DIT_TRY(check_branches(cache, parallel, facts));
     DIT_TRY(check_lone_steps(cache, parallel, facts));

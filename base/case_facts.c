@@ -186,6 +186,7 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(dit_json_require_int(doc, v.run, v.run_at, "num_inference_steps", 1, 100000, &out->steps));
     DIT_TRY(read_latent(&v, out));
     dit_facts_resize(out);
+    out->two_transformers = dit_json_member(v.model, "transformer_2") != NULL;
     out->parameters = estimate_parameters(out, text_dim, pooled_dim);
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }

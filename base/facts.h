@@ -51,7 +51,8 @@ typedef struct {
     bool lone_branch;          /* a forward may be of the positive one alone           */
     int64_t steps;             /* num_inference_steps                                  */
     bool joint;                /* text takes part in the self-attention                */
-    int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
+    int64_t parameters;        /* estimate from the shapes; weights of one full copy of a transformer */
+    bool two_transformers;     /* of one config: early steps run the first, late ones the second    */
     int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
     int64_t picture_tokens;    /* of a conditioning picture (Wan); 0: none             */
     int64_t element_bytes;     /* of activations; 0: 4. Latents have 4 always          */
@@ -64,6 +65,12 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
  * ranks share. */
 int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks);
 int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks);
+
+/* How many transformers a run has. */
+static inline int64_t dit_facts_transformers(const dit_facts *facts)
+{
+    return facts->two_transformers ? 2 : 1;
+}
 
 /* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. */
 void dit_facts_resize(dit_facts *facts);

@@ -58,7 +58,7 @@ static int64_t message_elements(const dit_share *s, const dit_parallel *parallel
 
 /* Estimates an upper limit: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single
  * blocks C more), skips. Tensor ranks share what lies between two sums, and keep the partial sum and the whole one.
- * Bands save nothing, because synchronous forwards are over all rows. */
+ * Bands save nothing, because synchronous forwards are over all rows. A second transformer has memory of its own. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
 {
     dit_share s = dit_share_of(parallel, facts, heaviest_rank(parallel, facts));
@@ -69,10 +69,12 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     if (dit_parallel_stale_steps(parallel, facts))
         kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
                s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
-    bytes[0] = own_parameters(&s, facts) * s.element;
-    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * s.element;
-    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * s.element;
-    bytes[3] = message_elements(&s, parallel, facts, kept) * s.element;
+    int64_t bytes_each = dit_facts_transformers(facts) * s.element;
+    int64_t latents = 4 * s.batch * s.image_rows * facts->token_channels;
+    bytes[0] = own_parameters(&s, facts) * bytes_each;
+    bytes[1] = latents * s.element + (2 * s.blocks.count * text + kept) * bytes_each;
+    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * bytes_each;
+    bytes[3] = message_elements(&s, parallel, facts, kept) * bytes_each;
 }
 
 /* Counts rows of all outputs of the modules that a cache keeps, and the rows of the longest one. */

@@ -164,11 +164,21 @@ static dit_status check_images(const dit_parallel *parallel, const dit_facts *fa
     return DIT_OK;
 }
 
+/* K and V of a step before say nothing where the other transformer made them. */
+static dit_status check_transformers(const dit_parallel *parallel, const dit_facts *facts)
+{
+    if (!facts->two_transformers || dit_parallel_stale_steps(parallel, facts) == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                   "%d steps would use K and V of the step before, and the model has two transformers",
+                                   dit_parallel_stale_steps(parallel, facts)),
+                          "make every step synchronous: warmup_steps %lld", (long long)facts->steps);
+}
+
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
         check_world, check_stages, check_listed_stages, check_patches, check_displaced, check_rows,
-        check_cfg,   check_heads,  check_tokens,        check_text,    check_images,
+        check_cfg,   check_heads,  check_tokens,        check_text,    check_images,    check_transformers,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -187,8 +187,9 @@ static void predict_tensor(const dit_share *s, const dit_parallel *parallel, con
     add_joint_passes(volume, &s->passes, blocks->sums.both * 2 * others, s->image_rows * part, text_rows * part);
     add_passes(volume, &s->passes, blocks->sums.norms * others, s->image_rows * row);
     add(volume, s->passes.text * blocks->sums.text * 2 * others, text_rows * part);
-    add(volume, blocks->sums.memory * others, facts->text_tokens * row);
-    if (facts->picture_tokens) add(volume, blocks->sums.memory * others, facts->picture_tokens * row);
+    int64_t once = blocks->sums.memory * others * dit_facts_transformers(facts);
+    add(volume, once, facts->text_tokens * row);
+    if (facts->picture_tokens) add(volume, once, facts->picture_tokens * row);
 }
 
 /* ---- between stages, and at the end ------------------------------------------------------------------------------ */

@@ -43,10 +43,24 @@ static dit_status read_shipped(const dit_json *doc, const cJSON *weights, dit_ca
     return dit_json_require_string(doc, weights, "/model/weights", "digest", &out->shipped_digest);
 }
 
+/* Reads {"boundary_ratio": 0.875, "weights": {...}}. */
+static dit_status read_second(const dit_json *doc, const cJSON *model, dit_case *out)
+{
+    static const char *const keys[] = {"boundary_ratio", "weights", NULL}, at[] = "/model/transformer_2";
+    const cJSON *second = NULL, *weights;
+    DIT_TRY(dit_json_optional_object(doc, model, "/model", "transformer_2", &second));
+    out->two_transformers = second != NULL;
+    if (!second) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, second, at, keys));
+    DIT_TRY(dit_json_require_number(doc, second, at, "boundary_ratio", 0, 1, &out->boundary_ratio));
+    DIT_TRY(dit_json_require_object(doc, second, at, "weights", &weights));
+    return dit_case_read_weights(doc, weights, "/model/transformer_2/weights", &out->second_path, &out->second_seed);
+}
+
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"name",       "config",  "latent",      "text", "guidance",
-                                       "parameters", "weights", "vae_spatial", NULL};
+    static const char *const keys[] = {"name",    "config",      "latent",        "text", "guidance", "parameters",
+                                       "weights", "vae_spatial", "transformer_2", NULL};
     const cJSON *model, *text = NULL, *latent = NULL, *weights;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "model", &model));
     DIT_TRY(dit_json_only_keys(doc, model, "/model", keys));
@@ -56,6 +70,7 @@ static dit_status read_model(const dit_json *doc, dit_case *out)
     if (text) DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "tokens", 1, 1 << 20, &out->text_tokens));
     DIT_TRY(dit_json_optional_int(doc, model, "/model", "vae_spatial", 1, 64, &out->vae_spatial));
     out->has_facts = text && latent;
+    DIT_TRY(read_second(doc, model, out));
     DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
     if (strcmp(dit_json_text_or(weights, "kind", ""), "shipped") == 0) return read_shipped(doc, weights, out);
     return dit_case_read_weights(doc, weights, "/model/weights", &out->weights_path, &out->weights_seed);
@@ -87,7 +102,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     static const char *const keys[] = {
         "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
         "guidance_scale", "style",    "image_meta_size", "seed",       "true_cfg_scale",
-        "noise",          NULL};
+        "noise",          "guidance_scale_2", NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
@@ -98,6 +113,10 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
     out->run.guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->run.guidance_scale));
+    out->guidance_scale_2 = out->run.guidance_scale;
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale_2", -1000, 1000, &out->guidance_scale_2));
+    if (dit_json_member(run, "guidance_scale_2") && !out->two_transformers)
+        return dit_json_fail(doc, "/run/guidance_scale_2", DIT_ERR_JSON_VALUE, "the model has no second transformer");
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
     DIT_TRY(dit_json_optional_string(doc, run, "/run", "noise", &noise));
     int kind = dit_words_find(dit_noise_names, noise);

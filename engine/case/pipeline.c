@@ -76,6 +76,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     DIT_TRY(dit_latent_resize(&facts->latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
     facts->num_images = kase->num_images;
     facts->steps = kase->steps;
+    facts->two_transformers = kase->two_transformers;
     if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
     DIT_TRY(dit_facts_guide(kase->run.guidance_scale, kase->true_cfg_scale, facts));
     if (facts->text_tokens < 1)
@@ -110,26 +111,49 @@ static dit_status open_shipped(dit_pipeline *p)
                           "the model's file has the digest of the weights that it was written for");
 }
 
-static dit_status create_model(dit_pipeline *p)
+static dit_status open_weights(const char *path, dit_safetensors **out)
+{
+    char expanded[DIT_SHIPPED_PATH];
+    const char *at;
+    if (!path) return DIT_OK;
+    DIT_TRY(dit_shipped_expand(path, expanded, &at));
+    return dit_safetensors_open(at, out);
+}
+
+static dit_status create_model(dit_pipeline *p, const dit_weights *weights, dit_model **out)
+{
+    const dit_case *kase = &p->kase;
+    return dit_model_create(&(dit_model_params){.rt = &p->rt,
+                                                .config = {kase->doc, kase->model_config, "/model/config"},
+                                                .weights = weights,
+                                                .partition = p->partition,
+                                                .latent = kase->facts.latent,
+                                                .attention = kase->emulates ? "oracle" : kase->attention},
+                            out);
+}
+
+static dit_status create_models(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     int64_t began = dit_clock_ns();
-    char expanded[DIT_SHIPPED_PATH];
-    const char *path = NULL;
-    if (kase->weights_path) DIT_TRY(dit_shipped_expand(kase->weights_path, expanded, &path));
-    if (path) DIT_TRY(dit_safetensors_open(path, &p->weights_file));
+    DIT_TRY(open_weights(kase->weights_path, &p->weights_file));
     if (kase->shipped) DIT_TRY(open_shipped(p));
     p->weights = (dit_weights){.file = p->weights_file, .seed = kase->weights_seed};
-    DIT_TRY(dit_model_create(&(dit_model_params){.rt = &p->rt,
-                                                 .config = {kase->doc, kase->model_config, "/model/config"},
-                                                 .weights = &p->weights,
-                                                 .partition = p->partition,
-                                                 .latent = kase->facts.latent,
-                                                 .attention = kase->emulates ? "oracle" : kase->attention},
-                             &p->model));
+    DIT_TRY(create_model(p, &p->weights, &p->model));
+    if (kase->two_transformers) {
+        DIT_TRY(open_weights(kase->second_path, &p->second_file));
+        p->second_weights = (dit_weights){.file = p->second_file, .seed = kase->second_seed};
+        DIT_TRY(create_model(p, &p->second_weights, &p->second));
+    }
     p->weights_ns = dit_clock_ns() - began;
     p->load_peak = p->rt.ledger.total_peak;
     return DIT_OK;
+}
+
+/* The timestep that late steps lie below. */
+static float boundary_of(const dit_case *kase)
+{
+    return (float)(kase->boundary_ratio * dit_json_number_or(kase->scheduler, "num_train_timesteps", 1000));
 }
 
 /* Splits the captions into batches, one caption for each image. One caption is that of all images. */
@@ -242,7 +266,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     if (on_device && !p->counting) DIT_TRY(plan_memory(doc, p->embeddings, params.planned));
     DIT_TRY(dit_runtime_init(&params, &p->rt));
     p->partition = dit_partition_of(&p->rt);
-    DIT_TRY(create_model(p));
+    DIT_TRY(create_models(p));
     const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
     int apart = kase->emulated_cache.separate ? (int)kase->facts.guidance_branches : 1;
     bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE;
@@ -250,8 +274,11 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     if (kase->cache.policy != DIT_CACHE_NONE) DIT_TRY(dit_cache_create(p->model, &kase->cache, kase->steps, &cache));
     p->sampler = (dit_sampler){.rt = &p->rt,
                                .model = p->model,
+                               .second = p->second,
+                               .boundary = boundary_of(kase),
                                .partition = p->partition,
                                .guidance_scale = (float)dit_case_guidance(kase),
+                               .second_guidance_scale = (float)kase->guidance_scale_2,
                                .seed = kase->seed,
                                .all_images = p->batches * kase->facts.num_images,
                                .emulates = emulates,
@@ -298,8 +325,10 @@ dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit
 
 void dit_pipeline_release(dit_pipeline *pipeline)
 {
+    dit_model_free(pipeline->second);
     dit_model_free(pipeline->model);
     dit_runtime_release(&pipeline->rt);
+    dit_safetensors_close(pipeline->second_file);
     dit_safetensors_close(pipeline->weights_file);
     dit_safetensors_close(pipeline->conditions_file);
     dit_text_table_close(pipeline->text_table);

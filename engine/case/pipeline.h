@@ -18,13 +18,13 @@ typedef struct {
     dit_runtime rt;
     dit_partition partition;
     const dit_model_ops *ops;
-    dit_safetensors *weights_file, *conditions_file;
+    dit_safetensors *weights_file, *second_file, *conditions_file;
     dit_text_table *text_table; /* NULL: conditions are no captions, or nothing is computed       */
     const char **captions;      /* [caption_count] of all batches, in one block                   */
     int64_t caption_count;      /* 0: conditions are no captions                                  */
     int64_t batches;            /* of num_images captions each; 1 where there are no more captions */
-    dit_weights weights;
-    dit_model *model;
+    dit_weights weights, second_weights;
+    dit_model *model, *second; /* second: NULL, or the transformer of late steps */
     dit_sampler sampler; /* `full` holds the latents after a run */
     dit_condition condition;
     float *start; /* NULL, or latents [tokens, channels] of a picture that the noise is laid over; of malloc */

@@ -34,7 +34,7 @@ static dit_status count_run(dit_pipeline *p, description *d)
     int64_t elapsed;
     d->parameters = p->rt.parameters;
     dit_runtime_reset_account(&p->rt);
-    DIT_TRY(dit_model_prepare(p->model, &p->condition));
+    DIT_TRY(dit_sampler_prepare(&p->sampler, &p->condition));
     d->prepare = p->rt.flops;
     dit_runtime_reset_account(&p->rt);
     DIT_TRY(dit_pipeline_run(p, NULL, &elapsed));

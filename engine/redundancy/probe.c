@@ -528,6 +528,7 @@ dit_status dit_probe_check(const dit_pipeline *pipeline)
     if (kase->cache.policy != DIT_CACHE_NONE || kase->emulated_cache.policy != DIT_CACHE_NONE)
         return refuse("a cache leaves layers out", "set \"cache\": \"none\"");
     if (kase->emulates) return refuse("the case emulates another mesh", NULL);
+    if (kase->two_transformers) return refuse("there are two transformers", NULL);
     if (kase->steps < 2) return refuse("there is one step", "set num_inference_steps to 2 or more");
     if (pipeline->partition.branches > 2) return refuse("there are more than two guidance branches", NULL);
     return DIT_OK;

@@ -146,6 +146,7 @@ static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *sched
 dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *scheduler)
 {
     const dit_partition *part = &s->partition;
+    s->first = s->model;
     s->channels = s->rt->facts.token_channels;
     s->elements = part->images * part->image_count * s->channels;
     s->beside = s->model->needs[DIT_CONDITION_LATENT].elements / part->image_tokens;
@@ -219,6 +220,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
     int64_t outer = s->partition.segments * window->count, channels = s->channels;
     int64_t rows = s->partition.batch * outer, elements = s->partition.images * outer * channels;
     bool guided = s->rt->facts.guidance_branches == 2;
+    float scale = s->second && s->model == s->second ? s->second_guidance_scale : s->guidance_scale;
     float *prediction = guided ? s->prediction : s->noise_pred;
     const float *negative = prediction, *positive = prediction + elements;
     ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
@@ -239,7 +241,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
     ops_combine(s->rt, &(dit_combine_args){.elements = elements,
                                            .count = 2,
                                            .x = {negative, positive},
-                                           .a = {1.0f - s->guidance_scale, s->guidance_scale},
+                                           .a = {1.0f - scale, scale},
                                            .y = s->noise_pred});
     return DIT_OK;
 }
@@ -268,11 +270,18 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
     return DIT_OK;
 }
 
+/* Gives a step to its transformer. */
+static void choose_model(dit_sampler *s, int step)
+{
+    s->model = s->second && s->scheduler->timesteps[step] < s->boundary ? s->second : s->first;
+}
+
 int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
 {
     int due = step;
     step = dit_guest_begin_step(s->rt->guest, s->rt, due);
     s->left_out = step - due;
+    choose_model(s, step);
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(s->rt, step, s->latents);
@@ -292,11 +301,17 @@ dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began, bool wh
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+dit_status dit_sampler_prepare(dit_sampler *s, const dit_condition *condition)
+{
+    DIT_TRY(dit_model_prepare(s->first, condition));
+    return s->second ? dit_model_prepare(s->second, condition) : DIT_OK;
+}
+
 dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
 {
     dit_position_next_image();
     dit_runtime_set_phase(s->rt, DIT_PHASE_STEP);
-    DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_model_prepare(s->model, condition)));
+    DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_sampler_prepare(s, condition)));
     DIT_TRY(s->executor->run(s, condition));
     dit_runtime_set_step(s->rt, -1);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);

@@ -41,9 +41,11 @@ typedef struct {
 
 struct dit_sampler {
     dit_runtime *rt;
-    dit_model *model;
+    dit_model *model;  /* of all steps, or of those before `boundary`; of the step that runs, while steps run */
+    dit_model *second; /* NULL, or the transformer of the steps whose timestep is below `boundary`; of model's class */
+    float boundary;
     dit_partition partition;
-    float guidance_scale;
+    float guidance_scale, second_guidance_scale; /* of steps of `model`, of `second`                    */
     uint64_t seed;                   /* of the noise                                                   */
     dit_torch_noise *torch;          /* NULL: counted numbers (base/rng.h); else those of PyTorch      */
     int64_t first_image;             /* of this batch among all images of a case                       */
@@ -54,6 +56,7 @@ struct dit_sampler {
     dit_cache_run *cache;            /* NULL, or what runs the forwards of executor whole           */
     const dit_executor *executor;    /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;
+    dit_model *first;        /* `model` as it was given                                        */
     dit_sampler_part *parts; /* [part_count], in order of rows                                 */
     int64_t part_count;
     dit_scheduler *scheduler; /* of the first part; all parts have its timesteps and sigmas     */
@@ -76,7 +79,7 @@ struct dit_sampler {
     int left_out;     /* steps that a guest left out just before this one */
 };
 
-/* Completes a sampler that has rt, model, partition, guidance_scale, seed, emulates and executor set. It must not be
+/* Completes a sampler that has rt, its models, partition, scales, seed, emulates and executor set. It must not be
  * moved: the schedulers' noise sources keep its address. scheduler: params with all but rt, elements, tokens and noise
  * filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
@@ -88,6 +91,8 @@ void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, int step, floa
 dit_status dit_sampler_draw_latents(dit_sampler *sampler);
 /* Copies the latents of one image, [image_count, channels] in the order of this rank's rows, to their parts. */
 dit_status dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
+/* Prepares an image batch: dit_model_prepare of each transformer. */
+dit_status dit_sampler_prepare(dit_sampler *sampler, const dit_condition *condition);
 /* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
 /* Collects the latents of all ranks in sampler->full, [num_images, S, channels]. Collective, counted as `gather`.

@@ -110,14 +110,23 @@ static dit_status read_weights(suite_model *model, const cJSON *weights)
     return dit_json_require_string(doc, weights, "/weights", "digest", &model->weights_digest);
 }
 
+static dit_status read_second(suite_model *model, const cJSON *second)
+{
+    static const char *const keys[] = {"boundary_ratio", NULL};
+    DIT_TRY(suite_only_keys(&model->source, second, "/transformer_2", keys));
+    return dit_json_require_number(&model->source, second, "/transformer_2", "boundary_ratio", 0, 1,
+                                   &model->boundary_ratio);
+}
+
 static dit_status read_model(suite_model *model)
 {
     static const char *const keys[] = {"schema",   "name",    "title",    "kind",          "architecture", "latent",
                                        "text",     "vae",     "guidance", "default_run",   "config",       "scheduler",
-                                       "variants", "derived", "source",   "text_encoders", "weights",      NULL};
+                                       "variants", "derived", "source",   "text_encoders", "weights",
+                                       "transformer_2", NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
-    const cJSON *object = NULL, *encoders = NULL, *weights = NULL;
+    const cJSON *object = NULL, *encoders = NULL, *weights = NULL, *second = NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_schema(doc, "ditbench.model/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
@@ -135,6 +144,8 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "text_encoders", &encoders));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "weights", &weights));
     if (weights) DIT_TRY(read_weights(model, weights));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "transformer_2", &second));
+    if (second) DIT_TRY(read_second(model, second));
     DIT_TRY(read_kind(model));
     model->latent = cJSON_GetObjectItemCaseSensitive(doc->root, "latent");
     model->text = cJSON_GetObjectItemCaseSensitive(doc->root, "text");

@@ -15,6 +15,8 @@ typedef struct {
     cJSON *text_encoders; /* a list, which suite/catalogue/text_encoder.h resolves; NULL: not stated        */
     cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
     bool video;           /* kind: makes clips, so that a run has num_frames              */
+    double boundary_ratio; /* above 0: it has two transformers, and steps whose timestep is below this part of all run the
+                              second one */
     int64_t parameters;   /* as its authors state them, in step with overrides; 0: not stated */
     const char *folder;   /* a diffusers folder whose configs these are, as cases spell its path; NULL: none */
     char variant[160];    /* "NAME", or "NAME~WHAT" when it was overridden                */

@@ -79,6 +79,10 @@ static void fill_model(dit_json_writer *w, cJSON *part, const suite_model *model
         dit_json_put_number(w, text, "tokens", tokens->valuedouble);
     }
     dit_json_put_copy(w, part, "config", model->config);
+    if (model->boundary_ratio <= 0) return;
+    cJSON *second = dit_json_put_object(w, part, "transformer_2");
+    dit_json_put_number(w, second, "boundary_ratio", model->boundary_ratio);
+    dit_json_put_copy(w, second, "weights", weights);
 }
 
 /* {"name", "case"}: the default run at that size, on one rank. */

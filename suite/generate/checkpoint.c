@@ -19,7 +19,7 @@ static const struct {
     const char *weights; /* without ".safetensors"; NULL: it has none */
     bool decodes, prompts;
 } parts[] = {
-    {"transformer", PART_MODEL, "diffusion_pytorch_model", false, false},
+    {"transformer*", PART_MODEL, "diffusion_pytorch_model", false, false},
     {"scheduler", PART_SCHEDULER, NULL, false, false},
     {"vae", PART_MODEL, "diffusion_pytorch_model", true, false},
     {"tokenizer*", PART_TOKENIZER, NULL, false, true},

@@ -32,7 +32,8 @@ typedef struct {
     const suite_request *r;
     char name[160];
     cJSON *config, *scheduler, *vae;
-    char weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
+    char weights[SUITE_PATH], second_weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
+    double boundary_ratio; /* 0: there is one transformer */
     char pipeline[SUITE_PATH];   /* folder whose text encoders read the prompts; "": none */
     char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
     dit_json call;               /* e2e.json, or zero */
@@ -103,6 +104,28 @@ static void name_after(request_builder *b, const char *folder)
     snprintf(b->name, sizeof b->name, "%.150s", slash ? slash + 1 : folder);
 }
 
+/* The second transformer of a pipeline whose model_index.json has a boundary_ratio. Its config must be that of the first
+ * one. */
+static dit_status take_second(request_builder *b, const char *folder)
+{
+    char path[SUITE_PATH];
+    dit_json index;
+    cJSON *config = NULL;
+    DIT_TRY(suite_path(path, "%s/model_index.json", folder));
+    DIT_TRY(dit_json_read_lenient(path, &index));
+    double ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
+    dit_json_release(&index);
+    DIT_TRY(suite_path(path, "%s/transformer_2", folder));
+    if (!(ratio > 0) || !is_folder(path)) return DIT_OK;
+    b->boundary_ratio = ratio;
+    DIT_TRY(take_part(path, &config, b->second_weights));
+    bool alike = cJSON_Compare(config, b->config, true);
+    cJSON_Delete(config);
+    if (alike) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "transformer and transformer_2 of %s have other configs", folder),
+                          "two transformers of one config are run: name one of them with --transformer");
+}
+
 /* model_index.json and the folders it stands beside. */
 static dit_status take_checkpoint(request_builder *b, const char *folder)
 {
@@ -114,6 +137,7 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
     DIT_TRY(suite_path(path, "%s/transformer", folder));
     DIT_TRY(take_part(path, &b->config, b->weights));
+    DIT_TRY(take_second(b, folder));
     DIT_TRY(suite_path(path, "%s/vae", folder));
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
     DIT_TRY(suite_path(path, "%s/scheduler", folder));
@@ -243,6 +267,7 @@ static dit_status take_model(request_builder *b, const char *name)
     snprintf(b->name, sizeof b->name, "%s", b->model.variant);
     DIT_TRY(copy_config(b->model.config, &b->config));
     DIT_TRY(copy_config(b->model.scheduler, &b->scheduler));
+    b->boundary_ratio = b->model.boundary_ratio;
     if (!b->model.vae) return DIT_OK;
     DIT_TRY(suite_vae_load(b->model.vae, &vae));
     dit_status st = vae.built ? copy_config(vae.config, &b->vae) : DIT_OK;
@@ -272,6 +297,7 @@ static dit_status take_options(request_builder *b)
     const suite_request *r = b->r;
     if (r->transformer) {
         DIT_TRY(take_part(r->transformer, &b->config, b->weights));
+        b->boundary_ratio = 0;
         name_after(b, b->weights);
     }
     if (r->vae) DIT_TRY(take_part(r->vae, &b->vae, b->vae_weights));
@@ -451,6 +477,15 @@ static int64_t cell_px(const request_builder *b)
 }
 
 /* Without embeddings the seeded text needs its length; all else the engine reads from the config. */
+static dit_status add_second(const request_builder *b, cJSON *model, int64_t weights_seed)
+{
+    dit_json_writer w = {0};
+    cJSON *second = b->boundary_ratio > 0 ? dit_json_put_object(&w, model, "transformer_2") : NULL;
+    if (!second) return w.status;
+    dit_json_put_number(&w, second, "boundary_ratio", b->boundary_ratio);
+    return w.status == DIT_OK ? add_weights(second, b->second_weights, weights_seed + 1) : w.status;
+}
+
 static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
 {
     dit_json_writer w = {0};
@@ -460,6 +495,7 @@ static dit_status add_model(request_builder *b, cJSON *document, int64_t weights
     dit_json_put_string(&w, model, "name", b->name);
     hand_over(&w, model, "config", &b->config);
     DIT_TRY(add_weights(model, b->weights, weights_seed));
+    DIT_TRY(add_second(b, model, weights_seed));
     if (cell_px(b)) dit_json_put_int(&w, model, "vae_spatial", cell_px(b));
     if (b->inputs[0] || b->text_table[0] || b->pipeline[0] || !cJSON_IsNumber(tokens)) return w.status;
     text = dit_json_put_object(&w, model, "text");
@@ -557,6 +593,17 @@ static void note_lost_scale(request_builder *b)
                       scale, b->name, scale);
 }
 
+/* As the pipeline: without a scale of its own the second transformer has that of the first. */
+static void add_second_scale(dit_json_writer *w, request_builder *b, double first, cJSON *run)
+{
+    double usual = isnan(b->r->guidance_scale) ? dit_json_number_or(b->model.default_run, "guidance_scale_2", first) : first;
+    bool asked = !isnan(b->r->guidance_scale_2);
+    if (b->boundary_ratio > 0)
+        dit_json_put_number(w, run, "guidance_scale_2", asked ? b->r->guidance_scale_2 : usual);
+    else if (asked)
+        dit_buffer_printf(&b->notes, "--guidance_scale_2 has no effect: %s has one transformer\n", b->name);
+}
+
 static dit_status add_run(request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -576,6 +623,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "num_inference_steps", steps);
     dit_json_put_number(&w, run, "guidance_scale", scale);
     if (true_cfg_scale(b) > 1) dit_json_put_number(&w, run, "true_cfg_scale", true_cfg_scale(b));
+    add_second_scale(&w, b, scale, run);
     note_silent_scale(b);
     note_lost_scale(b);
     copy_call(&w, b, run, "style");

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/parallel.h"
 
-/* All that may be asked for. Zero and NULL mean: not asked for (guidance_scale, true_cfg_scale, flow_shift: NAN; seeds: -1). */
+/* All that may be asked for. Zero and NULL mean: not asked for (scales, flow_shift: NAN; seeds: -1). */
 typedef struct {
     const char *source;
     const char *inputs;         /* safetensors file of embeddings and latents      */
@@ -28,7 +28,7 @@ typedef struct {
     int64_t height, width, num_frames, num_inference_steps, num_images, images_per_prompt, seed, weights_seed,
         frames_per_s, threads;
     const char *noise; /* counter, torch or torch-each */
-    double guidance_scale, true_cfg_scale, flow_shift;
+    double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
     const char *image;  /* the picture to start from; NULL: none                        */
     double strength;    /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
     const char *frames; /* of a clip: animated, numbered, mp4 or webm */

@@ -19,10 +19,22 @@ frames_are() { # KIND FRAMES: of KIND/image/
     done
     [ "$(find "$1/image" -name '*.png' | wc -l)" -eq "$2" ]
 }
-for kind in wan:9 hunyuan_video:9 cogvideox:9 latte:5; do
+for kind in wan:9 wan_a14b:5 hunyuan_video:9 cogvideox:9 latte:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
+second() { # a scale of its own, two ranks each, a pipeline whose steps are synchronous; one transformer by name
+    run wan_a14b two --cfg_degree 2 --pipefusion_parallel_degree 2 --warmup_steps 6 >answer &&
+        python3 compare.py "$golden/wan_a14b/expected.safetensors" two/embeddings.safetensors two/latents.safetensors &&
+        exits 2 run wan_a14b two --pipefusion_parallel_degree 2 2>message && grep -q 'two transformers' message &&
+        run wan_a14b alone --transformer "$golden/wan_a14b/transformer" --vae "$golden/wan_a14b/vae" >answer &&
+        ! python3 compare.py "$golden/wan_a14b/expected.safetensors" alone/embeddings.safetensors alone/latents.safetensors &&
+        cp -rL "$golden/wan_a14b" other && sed -i 's/"ffn_dim": 32/"ffn_dim": 40/' other/transformer_2/config.json &&
+        exits 2 "$ditbench" generate other --prompt x --height 32 --width 48 --num_frames 5 --output none 2>message && grep -q 'other configs' message &&
+        rm -r other/transformer_2 && exits 2 "$ditbench" generate other --prompt x --height 32 --width 48 --num_frames 5 --output none 2>message &&
+        grep -q 'has no transformer_2' message
+}
+ok "wan_a14b: two transformers run on four ranks, and what cannot be is refused" second
 first=(--image "$golden/wan_i2v/start.png" --frames numbered)
 ok "wan_i2v: what becomes of the first frame, embeddings and latents are those of diffusers" is_diffusers wan_i2v "${first[@]}"
 ok "wan_i2v: every frame is within one level" frames_are wan_i2v 5

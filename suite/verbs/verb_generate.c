@@ -492,7 +492,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 50 };
+    enum { OWN = 51 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -501,6 +501,7 @@ int suite_verb_generate(int argc, char **argv)
     *r = (suite_request){.seed = -1,
                          .weights_seed = -1,
                          .guidance_scale = NAN,
+                         .guidance_scale_2 = NAN,
                          .true_cfg_scale = NAN,
                          .strength = NAN,
                          .flow_shift = NAN,
@@ -549,6 +550,8 @@ int suite_verb_generate(int argc, char **argv)
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
         {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &r->num_inference_steps, 1, 10000},
         {"guidance_scale", 0, SUITE_OPTION_NUMBER, "G", "1 or less: no guidance", &r->guidance_scale, 0, 0},
+        {"guidance_scale_2", 0, SUITE_OPTION_NUMBER, "G", "of the second transformer's steps (Wan 2.2 A14B)",
+         &r->guidance_scale_2, 0, 0},
         {"true_cfg_scale", 0, SUITE_OPTION_NUMBER, "G",
          "above 1: guidance by a second forward, of a model that computes one (FLUX.1)", &r->true_cfg_scale, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},

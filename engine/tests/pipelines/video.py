@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes a whole tiny pipeline of clips (random weights, the small tokenizers of ../tokenizers) and what diffusers makes of a prompt.
 
-    video.py wan|wan_i2v|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    video.py wan|wan_a14b|wan_i2v|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids, input_ids_2 (of the positive prompt), the
 embeddings that encode_prompt gives, latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
 call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one; of wan_i2v start.png, the first frame. Text encoders
-and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs, and ftfy 6.3.1.
+and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs, and ftfy 6.3.1;
+wan_a14b, whose second transformer takes over below a timestep of 875, needs diffusers 0.35.2.
 """
 import argparse
 import json
@@ -58,14 +59,21 @@ def clip_vision():
 
 
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
-def wan():
+def wan_transformer():
+    return WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=16, out_channels=16, text_dim=WIDTH,
+                                 freq_dim=32, ffn_dim=32, num_layers=2, cross_attn_norm=True, rope_max_seq_len=32)
+
+
+def wan(flow_shift=3.0, **more):
     tokens = tokenizer(T5TokenizerFast, "umt5")
-    transformer = WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=16, out_channels=16, text_dim=WIDTH,
-                                        freq_dim=32, ffn_dim=32, num_layers=2, cross_attn_norm=True, rope_max_seq_len=32)
-    return WanPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), transformer,
-                       AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
-                       UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, num_train_timesteps=1000,
-                                               flow_shift=3.0))
+    return WanPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), transformer=wan_transformer(),
+                       vae=AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
+                       scheduler=UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True,
+                                                         num_train_timesteps=1000, flow_shift=flow_shift), **more)
+
+
+def wan_a14b():
+    return wan(flow_shift=12.0, transformer_2=wan_transformer(), boundary_ratio=0.875)
 
 
 def wan_i2v():
@@ -119,9 +127,11 @@ def latte():
     return LattePipeline(tokens, t5(tokens), vae, transformer, DDIMScheduler(beta_schedule="linear", clip_sample=False))
 
 
-KINDS = {"wan": wan, "wan_i2v": wan_i2v, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
+KINDS = {"wan": wan, "wan_a14b": wan_a14b, "wan_i2v": wan_i2v, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
 CALLS = {
     "wan": {"guidance_scale": 5.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
+    "wan_a14b": {"guidance_scale": 4.0, "guidance_scale_2": 3.0, "negative_prompt": "rain", "num_frames": 5, "max_sequence_length": 16,
+                 "num_inference_steps": 6},
     "wan_i2v": {"guidance_scale": 4.0, "negative_prompt": "rain, blurred", "num_frames": 5, "max_sequence_length": 16},
     "hunyuan_video": {"guidance_scale": 6.0, "num_frames": 9, "max_sequence_length": 24},
     "cogvideox": {"guidance_scale": 6.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24},
@@ -155,7 +165,7 @@ def write(pipe, out):
         elif is_halved(name):
             part.to(torch.bfloat16).save_pretrained(folder)
             part.to(torch.float32)
-        elif name == "transformer":
+        elif name.startswith("transformer"):
             shutil.rmtree(folder)
             part.save_pretrained(folder, max_shard_size="100KB")
 

@@ -47,13 +47,18 @@ cJSON *suite_cell_put_run(dit_json_writer *w, const suite_cell *cell, cJSON *doc
     return run;
 }
 
-void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent)
+static void put_seeded_weights(dit_json_writer *w, const suite_cell *cell, int after, cJSON *parent)
 {
     cJSON *weights = dit_json_put_object(w, parent, "weights");
     double seed = 0;
     if (weights) dit_json_put_status(w, suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
     dit_json_put_string(w, weights, "kind", "seeded");
-    dit_json_put_number(w, weights, "seed", seed);
+    dit_json_put_number(w, weights, "seed", seed + after);
+}
+
+void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent)
+{
+    put_seeded_weights(w, cell, 0, parent);
 }
 
 /* ---- shipped weights --------------------------------------------------------------------------------------------- */
@@ -109,6 +114,16 @@ static void put_folder_weights(dit_json_writer *w, const suite_cell *cell, const
     dit_json_put_status(w, suite_path(path, "%s/%s", cell->model->folder, part));
     dit_json_put_string(w, weights, "kind", "safetensors");
     dit_json_put_string(w, weights, "path", path);
+}
+
+void suite_cell_put_second(dit_json_writer *w, const suite_cell *cell, cJSON *model)
+{
+    cJSON *second = dit_json_put_object(w, model, "transformer_2");
+    dit_json_put_number(w, second, "boundary_ratio", cell->model->boundary_ratio);
+    if (suite_cell_is_trained(cell))
+        put_folder_weights(w, cell, "transformer_2", second);
+    else
+        put_seeded_weights(w, cell, 1, second);
 }
 
 void suite_cell_put_model_weights(dit_json_writer *w, const suite_cell *cell, cJSON *model)

@@ -18,6 +18,8 @@ dit_status suite_cell_check_weights(const suite_cell *cell);
 bool suite_cell_is_trained(const suite_cell *cell);
 /* Puts "weights" of the model into its part of a case document, and "conditions" where captions are looked up. */
 void suite_cell_put_model_weights(dit_json_writer *w, const suite_cell *cell, cJSON *model);
+/* Puts "transformer_2" of a model that has two: where it takes over, and its weights; seeded ones have the next seed. */
+void suite_cell_put_second(dit_json_writer *w, const suite_cell *cell, cJSON *model);
 void suite_cell_put_conditions(dit_json_writer *w, const suite_cell *cell, cJSON *document);
 /* Puts seeded "weights" into a part of a case document. */
 void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent);

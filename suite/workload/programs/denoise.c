@@ -189,6 +189,7 @@ static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *documen
     suite_member_shared(w, text, cell->model->text, "injection");
     dit_json_put_string(w, model, "guidance", cell->model->guidance);
     suite_cell_put_model_weights(w, cell, model);
+    if (cell->model->boundary_ratio > 0) suite_cell_put_second(w, cell, model);
 }
 
 static void put_scheduler(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
@@ -360,6 +361,8 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
     suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
     if (true_cfg_scale(cell) > 1) dit_json_put_number(w, run, "true_cfg_scale", true_cfg_scale(cell));
+    if (cell->model->boundary_ratio > 0)
+        dit_json_put_copy(w, run, "guidance_scale_2", dit_json_member(cell->model->default_run, "guidance_scale_2"));
     put_noise(w, cell, run);
 }
 
