@@ -51,7 +51,8 @@ def main():
             run(scheduler, steps, kept)
         config = {"_class_name": type(scheduler).__name__, "_diffusers_version": "0.33.1"}
         config.update((key, value) for key, value in scheduler.config.items() if not key.startswith("_"))
-        config["golden"] = {"steps": list(STEPS), "init_noise_sigma": float(getattr(scheduler, "init_noise_sigma", 1.0))}
+        given = {"mu": MU, "sigmas": "linspace(1, 1/N, N) passed to set_timesteps"} if config.get("use_dynamic_shifting") else {}
+        config["golden"] = {"steps": list(STEPS), **given, "init_noise_sigma": float(getattr(scheduler, "init_noise_sigma", 1.0))}
         (out / f"{name}.json").write_text(json.dumps(config, indent=1) + "\n")
         save_file({key: value.contiguous() for key, value in kept.items()}, out / f"{name}.safetensors")
 
