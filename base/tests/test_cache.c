@@ -526,6 +526,10 @@ static void branches_may_decide_apart(void **state)
     assert_int_equal(dit_cache_check(&cache, &both, &facts), DIT_OK);
     assert_int_equal(dit_cache_check(&cache, &one, &facts), DIT_ERR_CONSTRAINT_CACHE);
     assert_non_null(strstr(dit_error_last()->hint, "one forward on a rank"));
+    facts.two_transformers = true;
+    assert_int_equal(dit_cache_check(&cache, &both, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "two transformers"));
+    facts.two_transformers = false;
     facts.guidance_branches = 1;
     assert_int_equal(dit_cache_check(&cache, &one, &facts), DIT_ERR_CONSTRAINT_CACHE);
     assert_non_null(strstr(dit_error_last()->hint, "one branch"));

@@ -43,6 +43,19 @@ static void weights_shrink_with_tensor_ranks(void **state)
     }
 }
 
+static void a_second_transformer_has_memory_of_its_own(void **state)
+{
+    dit_facts facts = pixart_facts();
+    const dit_parallel parallel = mesh(2, 1, 1, 1);
+    int64_t one[4], two[4];
+    (void)state;
+    dit_memory_predict(&parallel, &facts, one);
+    facts.two_transformers = true;
+    dit_memory_predict(&parallel, &facts, two);
+    assert_true(two[0] == 2 * one[0] && two[2] == 2 * one[2] && two[3] == 2 * one[3]);
+    assert_true(two[1] > one[1] && two[1] < 2 * one[1]); /* latents are shared */
+}
+
 static void memory_is_that_of_the_heaviest_stage(void **state)
 {
     dit_facts facts = pixart_facts(), flux = flux_facts();
@@ -114,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_and_patches_keep_the_published_memory),
         cmocka_unit_test(weights_shrink_with_tensor_ranks),
+        cmocka_unit_test(a_second_transformer_has_memory_of_its_own),
         cmocka_unit_test(memory_is_that_of_the_heaviest_stage),
         cmocka_unit_test(a_case_document_gives_its_facts),
         cmocka_unit_test(a_cut_model_keeps_only_the_dual_layers_it_has),

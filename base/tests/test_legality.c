@@ -114,6 +114,21 @@ static void settings_of_displaced_methods_have_ranges(void **state)
     expect_refusal(&patches, &facts, DIT_OK, "");
 }
 
+static void stale_steps_need_one_transformer(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel stages = with_stages(mesh(1, 1, 1, 1), 2), exact = mesh(2, 1, 2, 1);
+    dit_parallel patches = with_patches(mesh(1, 1, 1, 1), 2, DIT_PATCH_NAIVE);
+    (void)state;
+    facts.two_transformers = true;
+    stages.warmup_steps = patches.warmup_steps = 1;
+    expect_refusal(&exact, &facts, DIT_OK, "");
+    expect_refusal(&stages, &facts, DIT_ERR_CONSTRAINT_METHOD, "two transformers");
+    expect_refusal(&patches, &facts, DIT_ERR_CONSTRAINT_METHOD, "two transformers");
+    stages.warmup_steps = (int)facts.steps;
+    expect_refusal(&stages, &facts, DIT_OK, "");
+}
+
 /* Latte: every frame is cut, by bands and by patches. */
 static void frames_are_cut_one_by_one(void **state)
 {
@@ -182,6 +197,7 @@ int main(void)
         cmocka_unit_test(stages_go_with_every_other_axis_but_patches),
         cmocka_unit_test(listed_stages_have_all_blocks_between_them),
         cmocka_unit_test(settings_of_displaced_methods_have_ranges),
+        cmocka_unit_test(stale_steps_need_one_transformer),
         cmocka_unit_test(frames_are_cut_one_by_one),
         cmocka_unit_test(rows_are_shared_by_all_ranks_of_any_mesh),
         cmocka_unit_test(patches_that_see_a_part_keep_the_text_whole),

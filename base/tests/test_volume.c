@@ -88,6 +88,8 @@ static void norms_over_all_heads_send_their_squares(void **state)
     assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text);
     facts.picture_tokens = 257;
     assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text + picture);
+    facts.two_transformers = true; /* each norms the keys of the text once; a step is one transformer's */
+    assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + 2 * (text + picture));
 }
 
 static void replicated_text_is_gathered_and_never_sent_as_keys(void **state)

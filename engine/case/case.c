@@ -59,8 +59,8 @@ static dit_status read_second(const dit_json *doc, const cJSON *model, dit_case 
 
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"name",    "config",      "latent",        "text", "guidance", "parameters",
-                                       "weights", "vae_spatial", "transformer_2", NULL};
+    static const char *const keys[] = {"name",       "config",  "latent",      "text",          "guidance",
+                                       "parameters", "weights", "vae_spatial", "transformer_2", NULL};
     const cJSON *model, *text = NULL, *latent = NULL, *weights;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "model", &model));
     DIT_TRY(dit_json_only_keys(doc, model, "/model", keys));
@@ -99,10 +99,19 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {
-        "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
-        "guidance_scale", "style",    "image_meta_size", "seed",       "true_cfg_scale",
-        "noise",          "guidance_scale_2", NULL};
+    static const char *const keys[] = {"height_px",
+                                       "width_px",
+                                       "num_frames",
+                                       "num_images",
+                                       "num_inference_steps",
+                                       "guidance_scale",
+                                       "style",
+                                       "image_meta_size",
+                                       "seed",
+                                       "true_cfg_scale",
+                                       "noise",
+                                       "guidance_scale_2",
+                                       NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;

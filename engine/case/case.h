@@ -28,10 +28,10 @@ typedef struct {
     const cJSON *model_config, *scheduler, *vae; /* vae: NULL, or {"config", "weights", "tiling"}              */
     const char *weights_path;                    /* NULL: seeded with weights_seed                             */
     uint64_t weights_seed;
-    bool two_transformers;        /* the second one has the steps whose timestep is below boundary_ratio of all; its config
+    bool two_transformers;   /* the second one has the steps whose timestep is below boundary_ratio of all; its config
                                      is the first one's */
-    double boundary_ratio;        /* in (0, 1)                                                                */
-    const char *second_path;      /* its weights, as weights_path and weights_seed                            */
+    double boundary_ratio;   /* in (0, 1)                                                                */
+    const char *second_path; /* its weights, as weights_path and weights_seed                            */
     uint64_t second_seed;
     const char *shipped;         /* name of shipped weights (engine/files/shipped.h), instead of a path; or NULL */
     const char *shipped_digest;  /* that they must have (dit_safetensors_digest)              */
@@ -67,11 +67,11 @@ typedef struct {
     int64_t num_images, num_frames;
     dit_condition_run run;
     double guidance_scale_2; /* of the second transformer's steps */
-    double true_cfg_scale;  /* above 1: a model of one guidance branch computes two, combined by it */
-    const char *image_path; /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
-    double strength;        /* how much of it is replaced, in (0, 1]                                        */
-    int steps;              /* that are run                                                                 */
-    int first_step;         /* of num_inference_steps; the ones before it are left out, by strength below 1 */
+    double true_cfg_scale;   /* above 1: a model of one guidance branch computes two, combined by it */
+    const char *image_path;  /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
+    double strength;         /* how much of it is replaced, in (0, 1]                                        */
+    int steps;               /* that are run                                                                 */
+    int first_step;          /* of num_inference_steps; the ones before it are left out, by strength below 1 */
     uint64_t seed;
     dit_noise noise; /* where the noise of the seed comes from */
     int warmup_runs, iterations;

@@ -25,7 +25,7 @@ typedef struct {
     int64_t batches;            /* of num_images captions each; 1 where there are no more captions */
     dit_weights weights, second_weights;
     dit_model *model, *second; /* second: NULL, or the transformer of late steps */
-    dit_sampler sampler; /* `full` holds the latents after a run */
+    dit_sampler sampler;       /* `full` holds the latents after a run */
     dit_condition condition;
     float *start; /* NULL, or latents [tokens, channels] of a picture that the noise is laid over; of malloc */
     int64_t setup_ns, weights_ns; /* wall time of create, and the part of it that loads or generates weights */

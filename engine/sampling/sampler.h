@@ -46,15 +46,15 @@ struct dit_sampler {
     float boundary;
     dit_partition partition;
     float guidance_scale, second_guidance_scale; /* of steps of `model`, of `second`                    */
-    uint64_t seed;                   /* of the noise                                                   */
-    dit_torch_noise *torch;          /* NULL: counted numbers (base/rng.h); else those of PyTorch      */
-    int64_t first_image;             /* of this batch among all images of a case                       */
-    int64_t all_images;              /* of the case, over all its batches; 0: there is one batch        */
-    const dit_parallel *emulates;    /* NULL, or the mesh whose staleness one rank emulates            */
-    const dit_cache *emulates_cache; /* NULL, or the cache that one rank emulates                   */
-    int emulated_groups;             /* data ranks, times branches where these are apart, that it decides for */
-    dit_cache_run *cache;            /* NULL, or what runs the forwards of executor whole           */
-    const dit_executor *executor;    /* runs the pieces; the caller chooses it by dit_executor_for     */
+    uint64_t seed;                               /* of the noise                                                   */
+    dit_torch_noise *torch;                      /* NULL: counted numbers (base/rng.h); else those of PyTorch      */
+    int64_t first_image;                         /* of this batch among all images of a case                       */
+    int64_t all_images;                          /* of the case, over all its batches; 0: there is one batch        */
+    const dit_parallel *emulates;                /* NULL, or the mesh whose staleness one rank emulates            */
+    const dit_cache *emulates_cache;             /* NULL, or the cache that one rank emulates                   */
+    int emulated_groups;          /* data ranks, times branches where these are apart, that it decides for */
+    dit_cache_run *cache;         /* NULL, or what runs the forwards of executor whole           */
+    const dit_executor *executor; /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;
     dit_model *first;        /* `model` as it was given                                        */
     dit_sampler_part *parts; /* [part_count], in order of rows                                 */

@@ -15,11 +15,12 @@ typedef struct {
     cJSON *text_encoders; /* a list, which suite/catalogue/text_encoder.h resolves; NULL: not stated        */
     cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
     bool video;           /* kind: makes clips, so that a run has num_frames              */
-    double boundary_ratio; /* above 0: it has two transformers, and steps whose timestep is below this part of all run the
+    double
+        boundary_ratio; /* above 0: it has two transformers, and steps whose timestep is below this part of all run the
                               second one */
-    int64_t parameters;   /* as its authors state them, in step with overrides; 0: not stated */
-    const char *folder;   /* a diffusers folder whose configs these are, as cases spell its path; NULL: none */
-    char variant[160];    /* "NAME", or "NAME~WHAT" when it was overridden                */
+    int64_t parameters; /* as its authors state them, in step with overrides; 0: not stated */
+    const char *folder; /* a diffusers folder whose configs these are, as cases spell its path; NULL: none */
+    char variant[160];  /* "NAME", or "NAME~WHAT" when it was overridden                */
 } suite_model;
 
 /* Loads workloads/models/NAME.json; "NAME~VARIANT" is the file's variant of that name, its override laid over the

@@ -33,7 +33,7 @@ typedef struct {
     char name[160];
     cJSON *config, *scheduler, *vae;
     char weights[SUITE_PATH], second_weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
-    double boundary_ratio; /* 0: there is one transformer */
+    double boundary_ratio;       /* 0: there is one transformer */
     char pipeline[SUITE_PATH];   /* folder whose text encoders read the prompts; "": none */
     char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
     dit_json call;               /* e2e.json, or zero */
@@ -122,8 +122,9 @@ static dit_status take_second(request_builder *b, const char *folder)
     bool alike = cJSON_Compare(config, b->config, true);
     cJSON_Delete(config);
     if (alike) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "transformer and transformer_2 of %s have other configs", folder),
-                          "two transformers of one config are run: name one of them with --transformer");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "transformer and transformer_2 of %s have other configs", folder),
+        "two transformers of one config are run: name one of them with --transformer");
 }
 
 /* model_index.json and the folders it stands beside. */
@@ -596,7 +597,8 @@ static void note_lost_scale(request_builder *b)
 /* As the pipeline: without a scale of its own the second transformer has that of the first. */
 static void add_second_scale(dit_json_writer *w, request_builder *b, double first, cJSON *run)
 {
-    double usual = isnan(b->r->guidance_scale) ? dit_json_number_or(b->model.default_run, "guidance_scale_2", first) : first;
+    double usual =
+        isnan(b->r->guidance_scale) ? dit_json_number_or(b->model.default_run, "guidance_scale_2", first) : first;
     bool asked = !isnan(b->r->guidance_scale_2);
     if (b->boundary_ratio > 0)
         dit_json_put_number(w, run, "guidance_scale_2", asked ? b->r->guidance_scale_2 : usual);
