@@ -51,7 +51,8 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
                                        "force",  "replay", "interval", NULL};
     static const char *const taylorseer[] = {COMMON, "interval", NULL};
     static const char *const pab[] = {"policy", "attention", "temporal", "cross", "timesteps", NULL};
-    static const char *const fastercache[] = {"policy", "attention", "temporal", "timesteps", "weight", NULL};
+    static const char *const fastercache[] = {
+        "policy", "attention", "temporal", "timesteps", "weight", "unconditional", "unconditional_timesteps", NULL};
     static const char *const tgate[] = {"policy", "gate", "attention", NULL};
     static const char *const modules[] = {"policy", "attention", "temporal", "cross", "mlp", "fused", NULL};
     static const char *const delta[] = {"policy", "interval", "blocks", "cut", "warmup", NULL};
@@ -106,12 +107,39 @@ bool dit_cache_rolls(const dit_cache *cache)
 
 bool dit_cache_has_lone_steps(const dit_cache *cache)
 {
-    return cache->policy == DIT_CACHE_TGATE;
+    return cache->policy == DIT_CACHE_TGATE || cache->unconditional > 0;
 }
 
 bool dit_cache_is_lone(const dit_cache *cache, int step)
 {
-    return cache->policy == DIT_CACHE_TGATE && step >= cache->gate;
+    if (cache->policy == DIT_CACHE_TGATE) return step >= cache->gate;
+    return cache->lone[0] && cache->lone[step] != '0';
+}
+
+/* What a digit of `lone` says of the weights of low and high frequencies, beyond 1. */
+enum { LOW_GROWS = 1, HIGH_GROWS = 2 };
+
+void dit_cache_branch_weights(const dit_cache *cache, int step, float weights[2])
+{
+    const float growth = 1.1f; /* of the paper, section 3.3, and of diffusers */
+    weights[0] = weights[1] = 1;
+    for (; dit_cache_is_lone(cache, step); step--) {
+        int grows = cache->lone[step] - '1';
+        if (grows & LOW_GROWS) weights[0] *= growth;
+        if (grows & HIGH_GROWS) weights[1] *= growth;
+    }
+}
+
+/* Says which steps run the positive branch alone, and at which of them weights grow; timesteps are diffusers'. */
+static void place_lone(dit_cache *cache, const float *timestep, int steps)
+{
+    for (int step = 0; step < steps; step++) {
+        float t = timestep[step];
+        bool lone = step % cache->unconditional && t > cache->lone_from && t < cache->lone_to;
+        int grows = (t > 99 && t < 901 ? LOW_GROWS : 0) | (t > -1 && t < 301 ? HIGH_GROWS : 0);
+        cache->lone[step] = (char)(lone ? '1' + grows : '0');
+    }
+    cache->lone[steps] = 0;
 }
 
 dit_module_set dit_cache_modules(const dit_cache *cache)
@@ -176,6 +204,7 @@ bool dit_cache_awaits_timesteps(const dit_cache *cache)
 
 void dit_cache_place(dit_cache *cache, const float *timestep, int steps)
 {
+    if (cache->unconditional) place_lone(cache, timestep, steps);
     if (!dit_cache_has_ranges(cache)) return;
     for (int step = 0; step < steps; step++)
         cache->within[step] = timestep[step] > cache->from && timestep[step] < cache->to ? '1' : '0';
@@ -187,6 +216,7 @@ static dit_module_set broadcast(const dit_cache *cache, int step)
 {
     dit_module_set set = 0;
     if (!cache->within[0] || cache->within[step] != '1') return 0;
+    if (cache->unconditional && !dit_cache_is_lone(cache, step)) return 0; /* both branches compute */
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
         if (cache->ranges[kind] && step % cache->ranges[kind]) set |= (dit_module_set)(1 << kind);
     return set;
@@ -257,7 +287,7 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
     switch (cache->policy) {
     case DIT_CACHE_TAYLORSEER: return (step - cache->warmup - 1) % cache->interval == 0 ? 'm' : DIT_CACHE_HIT;
     case DIT_CACHE_FASTERCACHE:
-    case DIT_CACHE_PAB: return broadcast(cache, step) ? DIT_CACHE_HIT : 'm';
+    case DIT_CACHE_PAB: return broadcast(cache, step) || dit_cache_is_lone(cache, step) ? DIT_CACHE_HIT : 'm';
     case DIT_CACHE_DELTA: /* what the other end added is of no use beyond the cut */
         return step % cache->interval == 0 || step == cache->cut || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
     case DIT_CACHE_TGATE: return step >= cache->gate ? DIT_CACHE_HIT : 'm';

@@ -76,7 +76,11 @@ typedef struct {
     int max_consecutive; /* one after the other; 0: any number                                                */
     int hits; /* steps that are reused, where no more is known: replay has them evenly spread; 0: no such number */
     int blocks, cut; /* of delta: how many blocks are reused, at the rear before step `cut`, at the front from it on  */
-    int gate;        /* of tgate: the first step that reuses cross-attention and runs the positive branch alone */
+    int unconditional; /* of fastercache: steps from one that runs both guidance branches to the next; 0: all do       */
+    double lone_from, lone_to; /* of the same: the positive branch runs alone at timesteps between these              */
+    char lone[DIT_CACHE_MAX_STEPS + 1]; /* of the same, a digit for each step: 0 both; 1 to 4 the positive one alone, by
+                                           which weights grow; "": timesteps are not known                       */
+    int gate; /* of tgate: the first step that reuses cross-attention and runs the positive branch alone */
     int interval; /* of interval, delta, fora, taylorseer: steps from one computed step to the next                             */
     bool mask_is_static;   /* a 0 of the mask reuses without a test; else it only allows the test               */
     dit_forecast forecast; /* what is added on a hit: what was kept, or an extrapolation of it                 */
@@ -130,6 +134,9 @@ bool dit_cache_rolls(const dit_cache *cache);
 bool dit_cache_has_lone_steps(const dit_cache *cache);
 /* True if this step does. */
 bool dit_cache_is_lone(const dit_cache *cache, int step);
+/* Of fastercache, in such a step: weights of the low and the high frequencies of what the negative branch's output had
+ * beyond the positive one's when both ran last. */
+void dit_cache_branch_weights(const dit_cache *cache, int step, float weights[2]);
 /* Returns the kinds of modules that the policy reuses; none: it reuses middle blocks. */
 dit_module_set dit_cache_modules(const dit_cache *cache);
 /* Returns the blocks of `layers` that a step may reuse: those in the middle; of delta, rear or front ones. */

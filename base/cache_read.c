@@ -247,7 +247,8 @@ static dit_cache defaults_of(dit_cache_policy policy)
     if (policy == DIT_CACHE_EASYCACHE) cache.threshold = 0.025, cache.warmup = 5;
     if (policy == DIT_CACHE_PAB) cache.from = 100, cache.to = 800;
     if (policy == DIT_CACHE_FASTERCACHE)
-        cache.from = -1, cache.to = 681, cache.forecast = DIT_FORECAST_LINE, cache.order = 1, cache.weight = 0.5;
+        cache.lone_from = cache.from = -1, cache.to = 681, cache.lone_to = 641, cache.forecast = DIT_FORECAST_LINE,
+        cache.order = 1, cache.weight = 0.5;
     if (policy == DIT_CACHE_MAGCACHE) cache.threshold = 0.24, cache.max_consecutive = 5, cache.retention = 0.1;
     return cache;
 }
@@ -340,20 +341,28 @@ static dit_status read_ranges(const reading *r, dit_cache *out)
     return DIT_OK;
 }
 
-/* Reads the ranges of pab and fastercache, and the timesteps between which they reuse. */
-static dit_status read_broadcast(const reading *r, dit_cache *out)
+/* Reads the two timesteps of a key; without it they stay. */
+static dit_status read_between(const reading *r, const char *key, double *from, double *to)
 {
     const cJSON *between = NULL;
     char at[256];
-    DIT_TRY(read_ranges(r, out));
-    dit_json_pointer_join(at, sizeof at, r->pointer, "timesteps");
-    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, "timesteps", &between));
-    const cJSON *from = cJSON_GetArrayItem(between, 0), *to = cJSON_GetArrayItem(between, 1);
-    bool numbers = cJSON_GetArraySize(between) == 2 && cJSON_IsNumber(from) && cJSON_IsNumber(to);
-    if (between && !(numbers && from->valuedouble < to->valuedouble))
+    dit_json_pointer_join(at, sizeof at, r->pointer, key);
+    DIT_TRY(dit_json_optional_array(r->doc, r->object, r->pointer, key, &between));
+    const cJSON *first = cJSON_GetArrayItem(between, 0), *second = cJSON_GetArrayItem(between, 1);
+    bool numbers = cJSON_GetArraySize(between) == 2 && cJSON_IsNumber(first) && cJSON_IsNumber(second);
+    if (between && !(numbers && first->valuedouble < second->valuedouble))
         return dit_json_fail(r->doc, at, DIT_ERR_JSON_VALUE,
                              "two numbers expected, the first below the second: outputs are reused between them");
-    if (between) out->from = from->valuedouble, out->to = to->valuedouble;
+    if (between) *from = first->valuedouble, *to = second->valuedouble;
+    return DIT_OK;
+}
+
+/* Reads the ranges of pab and fastercache, and the timesteps between which they reuse. */
+static dit_status read_broadcast(const reading *r, dit_cache *out)
+{
+    DIT_TRY(read_ranges(r, out));
+    DIT_TRY(read_between(r, "timesteps", &out->from, &out->to));
+    DIT_TRY(read_between(r, "unconditional_timesteps", &out->lone_from, &out->lone_to));
     if (dit_cache_modules(out)) return DIT_OK;
     return dit_error_hint(dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_MISSING, "%s reuses no kind of attention",
                                         dit_cache_name(out->policy)),
@@ -422,6 +431,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     DIT_TRY(read_count(&r, "max_consecutive", 0, DIT_CACHE_MAX_STEPS, &out->max_consecutive));
     DIT_TRY(read_count(&r, "interval", 1, DIT_CACHE_MAX_STEPS, &out->interval));
     DIT_TRY(read_count(&r, "blocks", 1, DIT_MAX_BLOCKS, &out->blocks));
+    DIT_TRY(read_count(&r, "unconditional", 1, DIT_CACHE_MAX_STEPS, &out->unconditional));
     DIT_TRY(read_count(&r, "gate", 1, DIT_CACHE_MAX_STEPS, &out->gate));
     DIT_TRY(read_count(&r, "cut", 0, DIT_CACHE_MAX_STEPS, &out->cut));
     DIT_TRY(read_digits(&r, "mask", out->mask));

@@ -59,6 +59,16 @@ static dit_status check_lone_steps(const dit_cache *cache, const dit_parallel *p
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s on %s, whose branches are one batch throughout",
                                        name, facts->family),
                               "PixArt and Latte compute the positive branch alone");
+    int64_t sharing =
+        (int64_t)dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) * dit_parallel_degree(parallel, DIT_AXIS_RING);
+    if (cache->unconditional && sharing > 1)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
+                     "%s with unconditional steps on %lld ranks that share "
+                     "an image",
+                     name, (long long)sharing),
+            "frequencies of a picture need all its rows, and a rank has some: leave \"unconditional\" "
+            "out, or use tensor or data ranks");
     if (dit_parallel_degree(parallel, DIT_AXIS_CFG) == 1) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s with a cfg degree of %d", name,
                                    dit_parallel_degree(parallel, DIT_AXIS_CFG)),

@@ -90,6 +90,10 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     if (cache->mask[0]) dit_json_put_string(w, object, "mask", cache->mask);
     if (cache->mask_is_static) dit_json_put_string(w, object, "mask_policy", "static");
     if (cache->gate) dit_json_put_int(w, object, "gate", cache->gate);
+    if (cache->unconditional) {
+        dit_json_put_int(w, object, "unconditional", cache->unconditional);
+        put_numbers(w, object, "unconditional_timesteps", (const double[]){cache->lone_from, cache->lone_to}, 2);
+    }
     put_ranges(w, cache, object);
     if (cache->policy == DIT_CACHE_MODULES) put_table(w, cache, object);
     if (dit_words_find(keys, "warmup") >= 0) dit_json_put_int(w, object, "warmup", cache->warmup);
@@ -141,7 +145,7 @@ static void lists_digest(const dit_cache *cache, char out[5])
     snprintf(out, 5, "%.4s", digest);
 }
 
-/* Writes "attention 2 cross 6 100-800", of tgate "8 attention 2". */
+/* Writes "attention 2 cross 6 100-800", with "unconditional 5 -1-641" of fastercache behind it, of tgate "8 attention 2". */
 static void label_ranges(const dit_cache *cache, char *out, size_t size)
 {
     size_t used = 0;
@@ -150,7 +154,11 @@ static void label_ranges(const dit_cache *cache, char *out, size_t size)
         if (cache->ranges[kind])
             used += (size_t)snprintf(out + used, size - used, "%s%s %d", used ? " " : "", dit_module_names()[kind],
                                      cache->ranges[kind]);
-    if (dit_cache_has_ranges(cache)) snprintf(out + used, size - used, " %.6g-%.6g", cache->from, cache->to);
+    if (dit_cache_has_ranges(cache))
+        used += (size_t)snprintf(out + used, size - used, " %.6g-%.6g", cache->from, cache->to);
+    if (cache->unconditional)
+        snprintf(out + used, size - used, " unconditional %d %.6g-%.6g", cache->unconditional, cache->lone_from,
+                 cache->lone_to);
 }
 
 /* Writes "attention 4 of 7, mlp 2 of 7": how many steps compute them. */

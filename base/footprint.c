@@ -104,6 +104,10 @@ static void add_modules(const dit_share *s, const dit_facts *facts, const dit_ca
     int64_t branches = dit_cache_has_lone_steps(cache) ? s->batch / s->images : 1;
     bytes[1] += (1 + cache->order) * count_module_rows(facts, cache, image, text, &longest) / branches * row;
     bytes[2] += (cache->order ? 2 : branches > 1) * longest * row;
+    if (!cache->unconditional) return;
+    int64_t outputs = s->images * s->image_rows * facts->token_channels * (int64_t)sizeof(float);
+    bytes[1] += 2 * outputs; /* low and high frequencies of how the branches differ */
+    bytes[2] += 2 * outputs;
 }
 
 /* Counts the ranks that decide together. */

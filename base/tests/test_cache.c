@@ -147,6 +147,39 @@ static void fastercache_takes_the_steps_of_pab(void **state)
     assert_true(use[0].hits == 3 && use[0].modules[DIT_MODULE_ATTENTION] == 2);
 }
 
+/* Both branches run in every N-th step and outside of the timesteps; between, the weights of low frequencies grow at
+ * timesteps from 99 to 901, those of high ones below 301, and attention is reused. */
+static void fastercache_leaves_out_a_branch(void **state)
+{
+    static const float timesteps[] = {950, 850, 640, 500, 310, 300, 200, 100, 99, 5};
+    dit_cache cache = cache_of("{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":5}", 10);
+    const int lone[] = {0, 0, 1, 1, 1, 0, 1, 1, 1, 1}, attention[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1};
+    const double low[] = {1.1, 1.21, 1.331, 1, 1.1, 1.21, 1.21, 1.21}, high[] = {1, 1, 1, 1, 1.1, 1.21, 1.331, 1.4641};
+    float weights[2];
+    dit_cache_state s = {0};
+    (void)state;
+    assert_false(dit_cache_is_lone(&cache, 2)); /* timesteps are not known */
+    dit_cache_place(&cache, timesteps, 10);
+    for (int step = 0; step < 10; step++) {
+        char decision = dit_cache_plan(&cache, &s, 10);
+        assert_int_equal(dit_cache_is_lone(&cache, step), lone[step]);
+        assert_int_equal(decision == DIT_CACHE_HIT, lone[step]);
+        assert_int_equal(dit_cache_reused(&cache, step, decision), attention[step] << DIT_MODULE_ATTENTION);
+        dit_cache_branch_weights(&cache, step, weights);
+        assert_float_equal(weights[0], step < 2 ? 1 : low[step - 2], 1e-5);
+        assert_float_equal(weights[1], step < 2 ? 1 : high[step - 2], 1e-5);
+        dit_cache_note(&cache, &s, 10, decision);
+    }
+    dit_cache_use use = dit_cache_planned_use(&cache, 10);
+    assert_true(use.lone == 7 && use.lone_modules[DIT_MODULE_ATTENTION] == 3 && !use.modules[DIT_MODULE_ATTENTION]);
+
+    dit_facts facts = pixart_facts();
+    dit_parallel apart = mesh(2, 1, 1, 1);
+    facts.lone_branch = true;
+    assert_int_equal(dit_cache_check(&cache, &apart, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "2 ranks that share an image"));
+}
+
 /* From its gate on, tgate keeps cross-attention and runs one branch, whose steps send half of a batch of two. */
 static void tgate_leaves_out_a_branch(void **state)
 {
@@ -247,6 +280,7 @@ static void what_is_written_reads_the_same(void **state)
         "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
         "{\"policy\":\"fastercache\",\"attention\":2,\"temporal\":3,\"timesteps\":[-1,800],\"weight\":0.3}",
         "{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}",
+        "{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":4,\"unconditional_timesteps\":[0,700]}",
         "{\"policy\":\"easycache\",\"threshold\":0.1,\"warmup\":2,\"forecast\":{\"kind\":\"taylor\",\"order\":1}}",
         "{\"policy\":\"modules\",\"attention\":\"10101010\",\"mlp\":\"4,1/2,1\"}",
         "{\"policy\":\"delta\",\"interval\":3,\"blocks\":20,\"cut\":0,\"warmup\":2}",
@@ -289,6 +323,8 @@ static void labels_name_what_differs(void **state)
         {"{\"policy\":\"taylorseer\",\"interval\":5}", "taylorseer(5 W3)+taylor1"},
         {"{\"policy\":\"pab\",\"attention\":2,\"cross\":6}", "pab(attention 2 cross 6 100-800)"},
         {"{\"policy\":\"fastercache\",\"attention\":2}", "fastercache(attention 2 -1-681)+line1 w0.5"},
+        {"{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":5}",
+         "fastercache(attention 2 -1-681 unconditional 5 -1-641)+line1 w0.5"},
         {"{\"policy\":\"tgate\",\"gate\":3}", "tgate(3)"},
         {"{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}", "tgate(3 attention 2)"},
     };
@@ -570,6 +606,10 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"fora\",\"interval\":2,\"first\":1}", "first"},
         {"{\"policy\":\"fora\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "forecast"},
         {"{\"policy\":\"taylorseer\",\"interval\":2,\"forecast\":{\"kind\":\"hold\"}}", "fora holds"},
+        {"{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":0}", "unconditional"},
+        {"{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":2,\"unconditional_timesteps\":[9,1]}",
+         "below the second"},
+        {"{\"policy\":\"pab\",\"attention\":2,\"unconditional\":2}", "unconditional"},
         {"{\"policy\":\"tgate\"}", "gate"},
         {"{\"policy\":\"tgate\",\"gate\":0}", "gate"},
         {"{\"policy\":\"tgate\",\"gate\":2,\"cross\":2}", "cross"},
@@ -816,6 +856,7 @@ int main(void)
         cmocka_unit_test(pab_goes_by_timesteps),
         cmocka_unit_test(pab_names_what_a_model_lacks),
         cmocka_unit_test(fastercache_takes_the_steps_of_pab),
+        cmocka_unit_test(fastercache_leaves_out_a_branch),
         cmocka_unit_test(tgate_leaves_out_a_branch),
         cmocka_unit_test(tgate_names_what_it_cannot_do),
         cmocka_unit_test(modules_leave_out_what_they_send),

@@ -107,6 +107,7 @@ dit_status dit_cache_create(dit_model *model, const dit_cache *cache, int steps,
     if (dit_cache_looks(cache)) run->indicator = indicators[cache->policy];
     if (dit_cache_modules(cache)) {
         DIT_TRY(dit_module_store_create(run));
+        if (cache->unconditional) DIT_TRY(dit_branch_store_create(run));
         dit_cache_reset(run);
         return DIT_OK;
     }
@@ -615,7 +616,9 @@ int64_t dit_cache_layers(const dit_cache_run *run)
 
 int64_t dit_cache_state_bytes(const dit_cache_run *run)
 {
-    if (run->modules) return dit_module_store_elements(run->modules) * dit_dtype_bytes(run->rt->ledger.dtype);
+    if (run->modules)
+        return dit_module_store_elements(run->modules) * dit_dtype_bytes(run->rt->ledger.dtype) +
+               dit_branch_store_bytes(run);
     if (run->outputs) return dit_output_store_bytes(run);
     if (run->blocks) return dit_block_store_bytes(run);
     int64_t kept = 1 + run->settings.order + (run->now != NULL);

@@ -29,6 +29,7 @@ typedef struct {
 struct dit_module_store;
 struct dit_output_store;
 struct dit_block_store;
+struct dit_branch_store;
 
 struct dit_cache_run {
     dit_model *model;
@@ -37,6 +38,7 @@ struct dit_cache_run {
     struct dit_module_store *modules;      /* NULL: the policy reuses no modules                                 */
     struct dit_output_store *outputs;      /* NULL: the policy reuses no outputs of whole forwards               */
     struct dit_block_store *blocks;        /* NULL: the policy does not decide for each block                    */
+    struct dit_branch_store *branches;     /* NULL: no output is made of another branch's                        */
     const dit_cache_indicator *indicator;  /* NULL: a schedule                                                  */
     dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
@@ -67,6 +69,18 @@ void dit_module_store_reset(struct dit_module_store *store);
 dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *args);
 /* Returns the floats that are kept. */
 int64_t dit_module_store_elements(const struct dit_module_store *store);
+
+/* ---- steps that run the positive guidance branch alone (branches.c) ------------------------------------------------ */
+
+/* Takes memory for how the branches' outputs differ, from rt->image and rt->step. Errors: DIT_ERR_MEMORY. */
+dit_status dit_branch_store_create(dit_cache_run *run);
+/* Returns the bytes that are kept; 0 without a store. */
+int64_t dit_branch_store_bytes(const dit_cache_run *run);
+/* Returns what a forward of the positive branch takes and gives: its parts of the batch, which follow the others. */
+dit_forward_args dit_branch_positive(const dit_cache_run *run, const dit_forward_args *args);
+/* Ends the forward of step run->state.step: gives the negative branch an output, if it has none, or keeps how it differs
+ * where later steps take that. */
+dit_status dit_branch_finish(dit_cache_run *run, const dit_forward_args *args);
 
 /* ---- what policies of whole forwards keep (outputs.c) -------------------------------------------------------------- */
 

@@ -256,17 +256,6 @@ static dit_module_set wanted_later(const struct dit_module_store *store, int ste
     return wanted;
 }
 
-/* Returns what a forward of the positive branch alone takes and gives: its parts of the batch, which follow the others. */
-static dit_forward_args of_positive(const dit_cache_run *run, const dit_forward_args *args)
-{
-    const dit_partition *part = &run->model->params.partition;
-    int64_t before = part->batch - part->images, rows = before * part->image_count;
-    return (dit_forward_args){.latents = args->latents + rows * run->model->input_channels,
-                              .timestep = args->timestep + before,
-                              .output = args->output + rows * run->model->output_channels,
-                              .step = args->step};
-}
-
 /* A forward of all blocks, whose modules are watched. */
 static dit_status run_whole(void *context)
 {
@@ -278,17 +267,6 @@ static dit_status run_whole(void *context)
     return dit_model_head(model, call->args->output);
 }
 
-/* Has the positive branch's output for the negative one's, too: guidance of any scale then gives it. */
-static void take_for_negative(const dit_cache_run *run, const dit_forward_args *args, const float *positive)
-{
-    const dit_partition *part = &run->model->params.partition;
-    ops_combine(run->rt, &(dit_combine_args){.elements = part->images * part->image_count * run->model->output_channels,
-                                             .count = 1,
-                                             .x = {positive},
-                                             .a = {1},
-                                             .y = args->output});
-}
-
 /* Forecasts have weights that differ from step to step: nothing is recorded then. */
 dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *args)
 {
@@ -296,7 +274,7 @@ dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *
     struct dit_module_watch *watch = &store->watch;
     int step = run->state.step;
     bool lone = dit_cache_is_lone(&run->settings, step);
-    const dit_forward_args own = lone ? of_positive(run, args) : *args;
+    const dit_forward_args own = lone ? dit_branch_positive(run, args) : *args;
     dit_cache_call call = {run, &own};
     watch->taken = store->reused[step];
     watch->watched = watch->taken | wanted_later(store, step);
@@ -305,7 +283,7 @@ dit_status dit_module_store_forward(dit_cache_run *run, const dit_forward_args *
     dit_status st =
         run->settings.order ? run_whole(&call) : dit_model_do_part(run->model, part, &own, run_whole, &call);
     run->model->modules = NULL;
-    if (lone && st == DIT_OK) DIT_TIMED(run->rt, DIT_TIME_CACHE, take_for_negative(run, args, own.output));
+    if (st == DIT_OK && dit_cache_has_lone_steps(&run->settings)) st = dit_branch_finish(run, args);
     if (watch->taken || !run->settings.order) return st;
     if (step) run->differences += run->differences < run->settings.order;
     return st;

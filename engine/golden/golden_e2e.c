@@ -137,21 +137,38 @@ static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
 
 /* ---- what a cache decided ---------------------------------------------------------------------------------------- */
 
-/* Compares digits, 1 for a step that computed `kind`, or all blocks where it is DIT_MODULE_COUNT. */
+/* Compares digits that say of each step what it did. */
+static dit_status compare_digits(golden_e2e *e, const char *name, const cJSON *item, const char *ours)
+{
+    const char *expected = cJSON_GetStringValue(item);
+    char problem[256];
+    bool same = expected && strcmp(expected, ours) == 0;
+    snprintf(problem, sizeof problem, "the folder's run decided %.100s, this one %.100s",
+             expected ? expected : "nothing that is text", ours);
+    return golden_add(e->g.report, name, !same, 0, same ? NULL : problem);
+}
+
+/* 1 for a step that computed `kind`, or all blocks where it is DIT_MODULE_COUNT. */
 static dit_status compare_decisions(golden_e2e *e, const char *name, const cJSON *item, int kind)
 {
     const dit_cache_log *log = dit_cache_log_of(e->cached);
-    const char *expected = cJSON_GetStringValue(item);
-    char ours[DIT_CACHE_MAX_STEPS + 1] = "", problem[256];
+    char ours[DIT_CACHE_MAX_STEPS + 1] = "";
     for (int step = 0; step < log->steps; step++) {
         bool all = kind == DIT_MODULE_COUNT;
         bool reused = all ? log->reasons[step] == DIT_CACHE_HIT : dit_module_in(log->reused[step], (dit_module)kind);
         ours[step] = reused ? '0' : '1';
     }
-    bool same = expected && strcmp(expected, ours) == 0;
-    snprintf(problem, sizeof problem, "the folder's run decided %.100s, this one %.100s",
-             expected ? expected : "nothing that is text", ours);
-    return golden_add(e->g.report, name, !same, 0, same ? NULL : problem);
+    return compare_digits(e, name, item, ours);
+}
+
+/* How many guidance branches each step ran. */
+static dit_status compare_branches(golden_e2e *e, const cJSON *item)
+{
+    const dit_cache_log *log = dit_cache_log_of(e->cached);
+    char ours[DIT_CACHE_MAX_STEPS + 1] = "";
+    for (int step = 0; step < log->steps; step++)
+        ours[step] = dit_cache_is_lone(dit_cache_settings(e->cached), step) ? '1' : '2';
+    return compare_digits(e, "branches", item, ours);
 }
 
 static int kind_named(const char *name)
@@ -169,6 +186,10 @@ static dit_status compare_cache(golden_e2e *e)
     if (!cJSON_IsObject(e->decisions)) return compare_decisions(e, "decisions", e->decisions, DIT_MODULE_COUNT);
     cJSON_ArrayForEach(item, e->decisions)
     {
+        if (strcmp(item->string, "branches") == 0) {
+            DIT_TRY(compare_branches(e, item));
+            continue;
+        }
         int kind = kind_named(item->string);
         if (kind == DIT_MODULE_COUNT)
             return dit_json_fail(&e->e2e, "/decisions", DIT_ERR_JSON_VALUE, "\"%s\" is no kind of module",

@@ -36,6 +36,16 @@ static void put_modules(dit_json_writer *w, const dit_cache_run *run, const dit_
     }
 }
 
+/* Of a policy that leaves out a guidance branch, how many branches each step ran. */
+static void put_branches(dit_json_writer *w, const dit_cache *cache, int steps, cJSON *out)
+{
+    char digits[DIT_CACHE_MAX_STEPS + 1];
+    if (!dit_cache_has_lone_steps(cache)) return;
+    for (int step = 0; step < steps; step++) digits[step] = dit_cache_is_lone(cache, step) ? '1' : '2';
+    digits[steps] = 0;
+    dit_json_put_string(w, out, "branches", digits);
+}
+
 static int count_pruned(const dit_cache_log *log)
 {
     int count = 0;
@@ -105,7 +115,7 @@ void dit_cache_record_put(dit_json_writer *w, const dit_cache_run *run, int64_t 
     if (settings) dit_cache_to_json(w, cache, settings);
     put_decisions(w, log, out);
     put_modules(w, run, log, out);
-    if (dit_cache_has_lone_steps(cache)) dit_json_put_int(w, out, "lone_steps", dit_cache_own_use(run).lone);
+    put_branches(w, cache, log->steps, out);
     if (dit_cache_is_of_blocks(cache)) dit_json_put_status(w, put_blocks(w, log, dit_cache_layers(run), out));
     put_values(w, cache, log, out);
     dit_json_put_int(w, out, "largest_age", log->oldest);

@@ -1,9 +1,10 @@
 /* Module oracle: computes on one rank what a run must give whose cache reuses modules. Every step computes all modules of
  * all blocks; each output comes to the host, where it is kept, or replaced by what the policy's formula makes of the
- * outputs of earlier steps, in double. Both guidance branches run in every step; what the negative one gives is replaced
- * where a run leaves it out. Rules, memory and formulas are its own: it shares engine/models/modules.h with
+ * outputs of earlier steps, in double. Both guidance branches run in every step; branch_oracle.h replaces what the
+ * negative one gives where a run leaves it out. Rules, memory and formulas are its own: it shares engine/models/modules.h with
  * engine/cache/, and nothing else. */
 #include "engine/models/modules.h"
+#include "engine/sampling/branch_oracle.h"
 #include "engine/sampling/executor.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct {
     int64_t left;                      /* floats of it                                                 */
     int step, since[DIT_MODULE_COUNT]; /* steps since each kind was computed              */
     bool reuses[DIT_MODULE_COUNT];
+    dit_branch_oracle *branches;
     dit_cache_log log;
 } module_oracle;
 
@@ -61,6 +63,7 @@ static dit_status module_oracle_create(dit_sampler *s)
     DIT_TRY(dit_arena_alloc(&s->rt->run, histories_of(s) * (int64_t)sizeof *o->histories, &memory));
     o->histories = memory;
     for (int64_t i = 0; i < histories_of(s); i++) o->histories[i] = (history){0};
+    DIT_TRY(dit_branch_oracle_create(s, &o->branches));
     DIT_TRY(dit_arena_host(&s->rt->image, all, &o->free));
     return dit_arena_activations(&s->rt->step, longest, &o->output);
 }
@@ -171,6 +174,7 @@ static bool reuses_kind(module_oracle *o, const dit_cache *c, int kind)
     if (c->ranges[kind] == 0) return false;
     int count = o->since[kind]++;
     if (o->since[kind] == c->ranges[kind]) o->since[kind] = 0;
+    if (c->unconditional && !dit_branch_oracle_leaves_out(o->branches, o->step)) return false;
     return count > 0 && c->from < now && now < c->to;
 }
 
@@ -188,7 +192,7 @@ static void decide(module_oracle *o)
     const dit_cache *c = o->sampler->emulates_cache;
     bool counts = c->policy == DIT_CACHE_PAB || c->policy == DIT_CACHE_FASTERCACHE;
     bool each = counts || c->policy == DIT_CACHE_MODULES || c->policy == DIT_CACHE_TGATE;
-    bool any = false, all = !each && reuses_all(o, c);
+    bool any = dit_branch_oracle_leaves_out(o->branches, o->step), all = !each && reuses_all(o, c);
     for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) {
         o->reuses[kind] = counts                           ? reuses_kind(o, c, kind)
                           : c->policy == DIT_CACHE_TGATE   ? reuses_beyond_gate(o, c, kind)
@@ -198,18 +202,6 @@ static void decide(module_oracle *o)
     }
     o->log.reasons[o->step] = any ? DIT_CACHE_HIT : 'm';
     o->log.hits += any;
-}
-
-/* Gives the positive branch's output to the negative one where a run has no other. */
-static dit_status replace_negative(const module_oracle *o)
-{
-    const dit_sampler *s = o->sampler;
-    const dit_cache *c = s->emulates_cache;
-    int64_t half = s->partition.images * s->partition.image_count * s->model->output_channels;
-    if (c->policy != DIT_CACHE_TGATE || o->step < c->gate) return DIT_OK;
-    DIT_TRY(dit_runtime_download(s->rt, s->output, 2 * half));
-    if (!s->rt->ledger.counting_only) memcpy(s->output, s->output + half, (size_t)half * sizeof *s->output);
-    return dit_runtime_upload(s->rt, s->output, half);
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -227,7 +219,7 @@ static dit_status forward(dit_sampler *s, int step)
     if (st == DIT_OK) st = dit_model_blocks(s->model, NULL, NULL);
     s->model->modules = NULL;
     if (st == DIT_OK) st = dit_model_head(s->model, s->output);
-    return st == DIT_OK ? replace_negative(o) : st;
+    return st == DIT_OK ? dit_branch_oracle_replace(o->branches, step) : st;
 }
 
 static dit_status module_oracle_run(dit_sampler *s, const dit_condition *condition)

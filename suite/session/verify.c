@@ -216,32 +216,52 @@ static void check_rank(verifier *v, const suite_prediction *prediction, int rank
                 missing, rank);
 }
 
-/* Counts the steps in which a record says that modules of a kind were reused. They must be such as the ranges allow: the
- * timesteps, which decide between them, are known to the engine alone. */
-static int64_t count_reused(verifier *v, const cJSON *cache, int kind, const suite_prediction *prediction)
+/* Takes from a record which steps ran the positive guidance branch alone, of a policy that goes by timesteps. They must be
+ * such as the settings allow: the timesteps, which decide between them, are known to the engine alone. */
+static void take_lone_steps(verifier *v, const cJSON *cache, suite_prediction *prediction)
+{
+    const char *digits = dit_json_text_or(cache, "branches", "");
+    int every = prediction->cache.unconditional, steps = (int)prediction->facts.steps;
+    if (!every) return;
+    if ((int)strlen(digits) != steps)
+        problem(v, DIT_ERR_INTEGRITY, "the cache does not tell for each of %d steps how many branches ran", steps);
+    for (int step = 0; step < steps && digits[step]; step++) {
+        bool lone = digits[step] == '1';
+        prediction->cache.lone[step] = lone ? '1' : '0';
+        if (lone && step % every == 0)
+            problem(v, DIT_ERR_INTEGRITY, "the cache left out a branch in step %d, but both run in every %d", step,
+                    every);
+    }
+}
+
+/* Counts the steps in which a record says that modules of a kind were reused, under the same proviso. */
+static void count_reused(verifier *v, const cJSON *cache, int kind, suite_prediction *prediction)
 {
     const char *name = dit_module_names()[kind];
     const char *digits = dit_json_text_or(dit_json_member(cache, "modules"), name, "");
     int range = prediction->cache.ranges[kind], steps = (int)prediction->facts.steps;
-    int64_t reused = 0;
-    if (!range) return 0;
+    if (!range) return;
     if ((int)strlen(digits) != steps)
         problem(v, DIT_ERR_INTEGRITY, "the cache does not tell for each of %d steps whether %s was reused", steps,
                 name);
     for (int step = 0; step < steps && digits[step]; step++) {
-        reused += digits[step] == '0';
-        if (digits[step] == '0' && step % range == 0)
+        bool reused = digits[step] == '0', lone = dit_cache_is_lone(&prediction->cache, step);
+        *(lone ? &prediction->use.lone_modules[kind] : &prediction->use.modules[kind]) += reused;
+        if (reused && step % range == 0)
             problem(v, DIT_ERR_INTEGRITY, "the cache reused %s in step %d, but its range is %d", name, step, range);
+        if (reused && prediction->cache.unconditional && !lone)
+            problem(v, DIT_ERR_INTEGRITY, "the cache reused %s in step %d, which ran both branches", name, step);
     }
-    return reused;
 }
 
 /* What goes by timesteps is known from the record's cache, and alike on all ranks. */
 static void take_modules(verifier *v, const cJSON *cache, suite_prediction *prediction)
 {
     if (!dit_cache_awaits_timesteps(&prediction->cache)) return;
-    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++)
-        prediction->use.modules[kind] = count_reused(v, cache, kind, prediction);
+    take_lone_steps(v, cache, prediction);
+    for (int step = 0; step < (int)prediction->facts.steps; step++)
+        prediction->use.lone += dit_cache_is_lone(&prediction->cache, step);
+    for (int kind = 0; kind < DIT_MODULE_COUNT; kind++) count_reused(v, cache, kind, prediction);
 }
 
 /* Takes the steps that reused each block by itself, of the rank's record. */

@@ -121,14 +121,20 @@ def broadcast(times=(100, 800), **ranges):
             lambda steps, now: hooks.PyramidAttentionBroadcastConfig(current_timestep_callback=now, **given))
 
 
-def faster(times, weight, **ranges):
-    """The hook counts a batch of two branches as one where a model is called distilled."""
+def faster(times, weight, unconditional=None, layout="BCHW", **ranges):
+    """The hook takes a batch of two branches for one where a model is called distilled: none is left out then.
+    unconditional: every how many steps both run, between which timesteps."""
     names = {"attention": "spatial", "temporal": "temporal"}
     given = {f"{names[kind]}_attention_block_skip_range": n for kind, n in ranges.items()}
     given |= {f"{names[kind]}_attention_timestep_skip_range": times for kind in ranges}
-    return ({"policy": "fastercache", "timesteps": list(times), "weight": weight} | ranges,
-            lambda steps, now: hooks.FasterCacheConfig(current_timestep_callback=now, is_guidance_distilled=True,
-                                                       attention_weight_callback=lambda _: weight, **given))
+    cache = {"policy": "fastercache", "timesteps": list(times), "weight": weight} | ranges
+    if unconditional:
+        cache |= {"unconditional": unconditional[0], "unconditional_timesteps": list(unconditional[1])}
+        given |= {"unconditional_batch_skip_range": unconditional[0],
+                  "unconditional_batch_timestep_skip_range": unconditional[1], "tensor_format": layout}
+    return cache, lambda steps, now: hooks.FasterCacheConfig(
+        current_timestep_callback=now, is_guidance_distilled=not unconditional,
+        attention_weight_callback=lambda _: weight, **given)
 
 
 RATIOS = [1.0, 1.02, 0.97, 1.01, 0.99, 0.98, 1.03, 0.9, 1.0, 1.01, 0.95, 0.8]
@@ -150,6 +156,9 @@ LOOPS = [
     ("pixart_sigma", "fastercache", 12, (1, 4, 8, 8), faster((-1, 900), 0.5, attention=3)),
     ("latte", "fastercache", 12, (1, 4, 4, 8, 8), faster((100, 850), 0.3, attention=2, temporal=3)),
     ("sd3", "fastercache", 10, (1, 16, 8, 8), faster((-1, 900), 0.5, attention=2)),
+    ("pixart_sigma", "fastercache_cfg", 16, (1, 4, 12, 8), faster((-1, 900), 0.5, (4, (-1, 850)), attention=2)),
+    ("latte", "fastercache_cfg", 14, (1, 4, 4, 8, 8),
+     faster((100, 850), 0.3, (3, (50, 900)), "BCFHW", attention=2, temporal=3)),
 ]
 
 
@@ -160,7 +169,7 @@ class Watch:
     """Notes in which steps a kind of module was computed: inner layers run only then."""
 
     def __init__(self, model, policy):
-        self.ran, self.step = {}, 0
+        self.ran, self.step, self.batches = {}, 0, {}
         blocks = getattr(model, "transformer_blocks", None) or model.blocks
         if policy in ("fbcache", "magcache"):
             # The last block runs in computed steps alone, whatever the policy.
@@ -168,6 +177,8 @@ class Watch:
             self.watch("", (singles or blocks)[-1])
             return
         self.watch("attention", (getattr(blocks[0], "attn", None) or blocks[0].attn1))
+        if policy == "fastercache_cfg":
+            blocks[0].register_forward_pre_hook(lambda _, args: self.batches.update({self.step: args[0].shape[0]}))
         if hasattr(blocks[0], "attn2") and getattr(blocks[0], "attn2") is not None:
             self.watch("cross", blocks[0].attn2)
         if hasattr(model, "temporal_transformer_blocks"):
@@ -181,6 +192,8 @@ class Watch:
 
     def decisions(self, steps):
         said = {kind: "".join("01"[i in ran] for i in range(steps)) for kind, ran in self.ran.items()}
+        if self.batches:
+            said["branches"] = "".join("12"[self.batches[i] == self.batches[0]] for i in range(steps))
         return said.get("", said)
 
 
