@@ -155,11 +155,11 @@ def as_printed(data):
     data.change("results/published/contradictions.json", nothing)
 
 
-def messages_wait(data):
+def tied(data):
     def before(document):
         if "kernels_before_messages" not in document:
             return False
-        document["kernels_before_messages"] = 1
+        document["kernels_before_messages"] = 0.5
         return True
 
     data.change(PROFILES, before)
@@ -183,7 +183,7 @@ MECHANISMS = {
     "whole-cross-attention": ("cross-attention that tensor ranks do not share", lambda d: d.drop(PROFILES, "cross_attention_whole")),
     "tile-fill": ("tiles that are written while nothing is computed", lambda d: d.set_cost(ACCELERATORS, "gemm_fill_k", 32)),
     "l2": ("passes whose bytes lie in the L2 cache", no_l2),
-    "ring-tie": ("kernels and messages that start at once: kernels first instead", messages_wait),
+    "kernels-first": ("kernels that have the processors before the messages of a ring: a tie instead", tied),
     "channels": ("two channels of a collective between nodes", no_channels),
     "stages-wait": ("stages that wait for their device before each message", lambda d: d.drop(PROFILES, "stages_wait")),
     "gathers-copied": ("copies of what DistriFusion gathers", lambda d: d.drop(PROFILES, "gathers_copied")),

@@ -83,8 +83,8 @@ double dit_sim_host_busy(const dit_sim *sim);
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Issues messages: the host spends the time of one collective. Returns true if the device is still busy and the
- * profile's kernels_before_messages is above 0: then the next compute kernel and the message kernel wait for the same
- * event, and whichever comes first takes the processors. */
+ * profile's kernels_before_messages is above 0: then the next compute kernel and the message kernel may start at one
+ * time, and whichever comes first takes the processors. */
 bool dit_sim_issue(dit_sim *sim);
 /* Puts issued messages off until the operator issued next has the processors: start(context) starts them then. They
  * start between that operator's beginning and its last part, in proportion to kernels_before_messages, and slow down

@@ -84,7 +84,7 @@ typedef struct {
     double conv3d_efficiency;        /* the same of convolutions over time, height and width                        */
     double communication_processors; /* how many processors a collective's kernel holds                          */
     double kernels_before_messages;  /* how often, of 1, a kernel that follows an exchange with neighbours gets the
-                                         processors before the exchange: both wait for one event                   */
+                                         processors before the exchange, which waits for an event of another stream */
     dit_habits habits;               /* where it runs a method differently from this engine                         */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char census[DIT_COST_PATH];      /* folder of kernels/cost/census.h; "": the parts below say all              */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWS = 2000 };
+enum { DRAWS = 4000 };
 static const uint64_t seed = 20261123;
 
 /* Two held-out errors of one family, on two machines. */
