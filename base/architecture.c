@@ -29,7 +29,7 @@
 
 static const dit_architecture architectures[] = {
     {.class_name = "CogVideoXTransformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
-     .joint = true, .guidance_branches = 2},
+     .time_key = "time_embed_dim", .time_width = 512, .time_alone = true, .joint = true, .guidance_branches = 2},
     {.class_name = "FluxTransformer2DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1},
@@ -39,15 +39,17 @@ static const dit_architecture architectures[] = {
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1},
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
-     .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true},
+     .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
+     .time_alone = true},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
-     .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true},
+     .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
+     .time_alone = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .joint = true, .guidance_branches = 2},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
-     .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2},
+     .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true},
 };
 /* clang-format on */
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -123,6 +125,8 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->joint = architecture->joint;
     facts->guidance_branches = architecture->guidance_branches;
     facts->lone_branch = architecture->lone_branch;
+    if (architecture->time_alone)
+        facts->time_width = sizes->time_width ? sizes->time_width : sizes->heads * sizes->head_dim;
     facts->picture_tokens = sizes->picture ? architecture->picture_tokens : 0;
     facts->segments = architecture->per_frame;
     for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++) DIT_TRY(add_blocks(architecture, sizes, kind, facts));

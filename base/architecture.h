@@ -25,6 +25,9 @@ typedef struct {
     const char *dual_key;      /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
     const char *picture_key;   /* in the config of a model that takes a conditioning picture; NULL: none does         */
     int64_t picture_tokens;    /* of that picture                                                                     */
+    const char *time_key;      /* in the config: the width of the timestep's embedding; NULL: the hidden size         */
+    int64_t time_width;        /* that of a config without the key                                                    */
+    bool time_alone;           /* the timestep is embedded without the prompt                                         */
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
     bool joint;                /* text takes part in the self-attention                                               */
     bool drops_text;           /* the last block does not write the text                                              */
@@ -49,7 +52,8 @@ typedef struct {
     int64_t blocks[DIT_BLOCK_KINDS]; /* of each kind of the row                                        */
     int64_t dual[DIT_MAX_DUAL];      /* blocks of the first kind; may name more than a cut model has   */
     int dual_count;
-    bool picture; /* it takes a conditioning picture */
+    int64_t time_width; /* of the timestep's embedding; 0: the hidden size */
+    bool picture;       /* it takes a conditioning picture */
 } dit_architecture_sizes;
 
 /* Fills what architecture and sizes tell of `facts`: family, layers, blocks, skips, heads, head_dim, joint,

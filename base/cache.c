@@ -45,6 +45,7 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
     static const char *const fbcache[] = {
         COMMON, "hits", "cfg", "threshold", "mask", "mask_policy", "variant", "warmup_interval", NULL};
     static const char *const teacache[] = {COMMON, "hits", "cfg", "threshold", "coefficients", NULL};
+    static const char *const teacache_time[] = {COMMON, "hits", "threshold", "coefficients", NULL};
     static const char *const dbcache[] = {COMMON,  "hits", "cfg",     "threshold",       "mask", "mask_policy",
                                           "first", "last", "variant", "warmup_interval", NULL};
     static const char *const fora[] = {"policy", "warmup", "max_hits", "max_consecutive",
@@ -65,6 +66,7 @@ const char *const *dit_cache_keys(dit_cache_policy policy)
                                                             [DIT_CACHE_MAGCACHE] = magcache,
                                                             [DIT_CACHE_FBCACHE] = fbcache,
                                                             [DIT_CACHE_DBCACHE] = dbcache,
+                                                            [DIT_CACHE_TEACACHE_TIME] = teacache_time,
                                                             [DIT_CACHE_TEACACHE] = teacache,
                                                             [DIT_CACHE_FORA] = fora,
                                                             [DIT_CACHE_PAB] = pab,
@@ -192,6 +194,16 @@ bool dit_cache_replay_prunes(const dit_cache *cache, int step, int64_t block)
     return block < cache->replay_blocks && cache->pruned[bit / 8] >> bit % 8 & 1;
 }
 
+bool dit_cache_sums_changes(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_TEACACHE || cache->policy == DIT_CACHE_TEACACHE_TIME;
+}
+
+bool dit_cache_is_alike(const dit_cache *cache)
+{
+    return cache->policy == DIT_CACHE_TEACACHE_TIME;
+}
+
 int dit_cache_sums(const dit_cache *cache)
 {
     return cache->policy == DIT_CACHE_EASYCACHE ? 4 : 2;
@@ -296,6 +308,7 @@ static char plan_policy(const dit_cache *cache, const dit_cache_state *state, in
     case DIT_CACHE_INTERVAL: return step % cache->interval == 0 || step == steps - 1 ? 'm' : DIT_CACHE_HIT;
     case DIT_CACHE_MAGCACHE: return plan_magcache(cache, state, steps);
     case DIT_CACHE_MASK: return DIT_CACHE_HIT; /* the mask allows it */
+    case DIT_CACHE_TEACACHE_TIME:
     case DIT_CACHE_TEACACHE: return step == steps - 1 ? 'm' : DIT_CACHE_TEST;
     case DIT_CACHE_EASYCACHE: /* two computed steps tell what outputs make of changes */
         return step == steps - 1 || step - state->hits < 2 ? 'm' : DIT_CACHE_TEST;
@@ -329,7 +342,7 @@ double dit_cache_tested(const dit_cache *cache, dit_cache_state *state, double m
 {
     double value = 0;
     if (cache->policy == DIT_CACHE_EASYCACHE) return state->tested = state->sum + measured;
-    if (cache->policy != DIT_CACHE_TEACACHE) return state->tested = measured;
+    if (!dit_cache_sums_changes(cache)) return state->tested = measured;
     for (int i = 0; i < DIT_CACHE_COEFFICIENTS; i++) value = value * measured + cache->coefficients[i];
     return state->tested = state->sum + value;
 }
@@ -391,6 +404,7 @@ dit_cache_use dit_cache_planned_use(const dit_cache *cache, int steps)
                          .last = cache->last,
                          .ends = cache->blocks,
                          .separate = cache->separate,
+                         .alike = dit_cache_is_alike(cache),
                          .more_sums = dit_cache_sums(cache) - 2,
                          .of_modules = dit_cache_modules(cache),
                          .of_blocks = dit_cache_is_of_blocks(cache)};

@@ -34,6 +34,7 @@ extern "C" {
     X(FBCACHE, "fbcache", MEASURED, "how much the first block adds, against the last computed step")                   \
     X(DBCACHE, "dbcache", MEASURED, "how much the first blocks add, against the last computed step")                   \
     X(TEACACHE, "teacache", MEASURED, "a polynomial of how much the first block's input changes, summed over steps")   \
+    X(TEACACHE_TIME, "teacache-time", MEASURED, "the same of the timestep's embedding, which all prompts share")       \
     X(FORA, "fora", SCHEDULE, "attentions and MLPs of all blocks in every N-th step")                                  \
     X(TAYLORSEER, "taylorseer", SCHEDULE, "the same, and forecasts of their outputs between")                          \
     X(PAB, "pab", SCHEDULE, "attentions of each kind at a range of its own, between two timesteps")                    \
@@ -89,7 +90,8 @@ typedef struct {
     double retention;      /* of magcache: the share of first steps that are computed                          */
     int ratio_count;       /* of magcache: how many ratios follow                                              */
     double ratios[DIT_CACHE_MAX_STEPS]; /* mean size of a step's residual over that of the step before        */
-    double coefficients[DIT_CACHE_COEFFICIENTS]; /* of teacache: its polynomial, highest power first          */
+    double coefficients
+        [DIT_CACHE_COEFFICIENTS]; /* of teacache, also by time: its polynomial, highest power first          */
     char mask[DIT_CACHE_MAX_STEPS + 1];
     char force[DIT_CACHE_MAX_STEPS + 1];   /* a 1 for each step that is computed whatever the policy says        */
     char replay[DIT_CACHE_MAX_STEPS + 1];  /* decisions of an earlier run, taken instead of deciding            */
@@ -153,6 +155,10 @@ bool dit_cache_may_prune(const dit_cache *cache, int64_t index, int64_t layers);
 int64_t dit_cache_prunable(const dit_cache *cache, int64_t layers);
 /* True if the replay of a policy of blocks reuses this one in this step. */
 bool dit_cache_replay_prunes(const dit_cache *cache, int step, int64_t block);
+/* True if a polynomial of changes is summed over steps. */
+bool dit_cache_sums_changes(const dit_cache *cache);
+/* True if all ranks compare equal values, and exchange none. */
+bool dit_cache_is_alike(const dit_cache *cache);
 /* Returns the numbers that a rank sends in a test. */
 int dit_cache_sums(const dit_cache *cache);
 /* Tells a policy that goes by timesteps which ones the run has: float timestep[steps]. Does nothing to others. */
@@ -181,7 +187,8 @@ typedef struct {
     int step, hits, consecutive; /* consecutive: hits since the newest computed step                        */
     int counted;                 /* hits in a row, as cache-dit counts them                                 */
     double product, drift;       /* of magcache: the product of ratios less one, and the sum of its sizes   */
-    double sum, tested;          /* of teacache, easycache: since the newest computed step; what was compared last   */
+    double sum,
+        tested; /* of teacache (also by time), easycache: since the newest computed step; what was compared last   */
 } dit_cache_state;
 /* Says what step `state->step` of `steps` does, as far as settings alone tell. Changes nothing. */
 char dit_cache_plan(const dit_cache *cache, const dit_cache_state *state, int steps);
@@ -203,6 +210,7 @@ typedef struct {
     int64_t ends, late_hits; /* of delta: so many blocks at one end are reused, and hits that reuse the front */
     int64_t tests;           /* steps at which ranks agree on a test              */
     bool separate;           /* guidance branches do not agree                     */
+    bool alike;              /* all ranks test equal values, and exchange none     */
     int64_t more_sums;       /* numbers beyond two that a rank sends in a test     */
     bool of_modules;         /* what is reused are not those blocks, but modules  */
     int64_t modules[DIT_MODULE_COUNT];      /* steps that reuse those of each kind */

@@ -243,6 +243,7 @@ static dit_cache defaults_of(dit_cache_policy policy)
     if (policy == DIT_CACHE_DBCACHE || policy == DIT_CACHE_DBPRUNE)
         cache.first = 8, cache.warmup = 8, cache.threshold = 0.08;
     if (policy == DIT_CACHE_TEACACHE) cache.threshold = 0.25;
+    if (policy == DIT_CACHE_TEACACHE_TIME) cache.threshold = 0.1;
     if (policy == DIT_CACHE_TAYLORSEER) cache.warmup = 3, cache.forecast = DIT_FORECAST_TAYLOR, cache.order = 1;
     if (policy == DIT_CACHE_EASYCACHE) cache.threshold = 0.025, cache.warmup = 5;
     if (policy == DIT_CACHE_PAB) cache.from = 100, cache.to = 800;
@@ -447,7 +448,7 @@ dit_status dit_cache_read(const dit_json *doc, const cJSON *object, const char *
     DIT_TRY(read_variant(&r, out));
     DIT_TRY(read_branches(&r, out));
     if (out->policy == DIT_CACHE_MAGCACHE) DIT_TRY(read_numbers(&r, &ratio_list, out->ratios, &out->ratio_count));
-    if (out->policy == DIT_CACHE_TEACACHE) DIT_TRY(read_numbers(&r, &coefficient_list, out->coefficients, &count));
+    if (dit_cache_sums_changes(out)) DIT_TRY(read_numbers(&r, &coefficient_list, out->coefficients, &count));
     if (out->policy == DIT_CACHE_MASK) DIT_TRY(require(&r, out->mask[0], "mask"));
     if (out->policy == DIT_CACHE_DELTA) {
         DIT_TRY(require(&r, out->blocks > 0, "blocks"));

@@ -75,6 +75,17 @@ static dit_status check_lone_steps(const dit_cache *cache, const dit_parallel *p
                           "ranks of the branch that is left out would wait: leave cfg_degree out");
 }
 
+/* Of a test of the timestep's embedding. */
+static dit_status check_timestep(const dit_cache *cache, const dit_facts *facts)
+{
+    if (cache->policy != DIT_CACHE_TEACACHE_TIME || facts->time_width) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE,
+                                   "teacache-time on %s, which embeds the timestep together "
+                                   "with the prompt",
+                                   facts->family),
+                          "CogVideoX, Wan, PixArt and Latte embed it alone; teacache takes the first block's input");
+}
+
 static dit_status check_length(const char *what, const char *digits, int64_t steps)
 {
     if (!digits[0] || (int64_t)strlen(digits) == steps) return DIT_OK;
@@ -180,6 +191,7 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     DIT_TRY(check_blocks(cache, facts));
     DIT_TRY(check_branches(cache, parallel, facts));
     DIT_TRY(check_lone_steps(cache, parallel, facts));
+    DIT_TRY(check_timestep(cache, facts));
     DIT_TRY(check_ends(cache, facts));
     DIT_TRY(check_modules(cache, facts));
     DIT_TRY(check_each_block(cache, facts));

@@ -108,7 +108,7 @@ void dit_cache_to_json(dit_json_writer *w, const dit_cache *cache, cJSON *object
     if (cache->hits) dit_json_put_int(w, object, "hits", cache->hits);
     if (!cache->hits) put_replay(w, cache, object);
     put_pruning(w, cache, object);
-    if (cache->policy == DIT_CACHE_TEACACHE)
+    if (dit_cache_sums_changes(cache))
         put_numbers(w, object, "coefficients", cache->coefficients, DIT_CACHE_COEFFICIENTS);
     if (!cache->ratio_count) return;
     dit_json_put_number(w, object, "retention", cache->retention);
@@ -126,7 +126,7 @@ static int count_digits(const char *digits, char digit)
 static bool has_lists(const dit_cache *cache)
 {
     return cache->mask[0] || (cache->replay[0] && !cache->hits) || strchr(cache->force, '1') || cache->ratio_count ||
-           cache->policy == DIT_CACHE_TEACACHE || cache->policy == DIT_CACHE_MODULES || strchr(cache->always, '1');
+           dit_cache_sums_changes(cache) || cache->policy == DIT_CACHE_MODULES || strchr(cache->always, '1');
 }
 
 /* Writes four hex digits of all of them; they lie together, and what is not used is zeros. */

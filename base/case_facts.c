@@ -96,6 +96,10 @@ static dit_status read_sizes(const case_view *v, const dit_architecture *archite
     if (picture_key && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, picture_key)))
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, picture_key, 0, MAX_WIDTH, &picture));
     out->picture = picture > 0;
+    out->time_width = architecture->time_width;
+    if (architecture->time_key)
+        DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->time_key, 1, MAX_WIDTH,
+                                      &out->time_width));
     return DIT_OK;
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
+    int64_t time_width;        /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
     bool lone_branch;          /* a forward may be of the positive one alone           */
     int64_t steps;             /* num_inference_steps                                  */
     bool joint;                /* text takes part in the self-attention                */

@@ -113,6 +113,7 @@ static void add_modules(const dit_share *s, const dit_facts *facts, const dit_ca
 /* Counts the ranks that decide together. */
 static int64_t count_deciders(const dit_share *s, const dit_parallel *parallel, const dit_cache *cache)
 {
+    if (dit_cache_is_alike(cache)) return 1;
     return s->u * s->r * (cache->separate ? 1 : dit_parallel_degree(parallel, DIT_AXIS_CFG));
 }
 
@@ -164,12 +165,13 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
         return;
     }
     int64_t row = s.hidden * s.t * s.element, image = s.batch * s.image_rows, sum = (int64_t)sizeof(double);
+    int64_t time = cache->policy == DIT_CACHE_TEACACHE_TIME ? facts->time_width * (int64_t)sizeof(float) : 0;
     int64_t kept = dit_cache_keeps_text(cache) ? s.batch * (s.moving_rows + s.replicated_rows) : image;
     bool tested = dit_cache_looks(cache);
-    bytes[1] += ((1 + cache->order) * kept + (tested ? image : 0)) * row;
-    if (tested || cache->order) bytes[2] += kept * row;
+    bytes[1] += (1 + cache->order) * kept * row + (time ? time : tested ? image * row : 0);
+    if ((tested && !time) || cache->order) bytes[2] += kept * row;
     if (!tested) return;
-    bytes[2] += 2 * image * sum;
+    bytes[2] += time + 2 * (time ? 1 : image) * sum;
     bytes[3] += (2 + 2 * 2 * count_deciders(&s, parallel, cache)) * sum;
 }
 

@@ -381,6 +381,7 @@ void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *fa
     leave_out(&s, parallel, facts, use, out);
     for (size_t i = 0; i < sizeof agree / sizeof *agree; i++) {
         int64_t degree = dit_parallel_degree(parallel, agree[i]);
+        if (use->alike) break;
         if (use->separate && agree[i] == DIT_AXIS_CFG) continue;
         add(&out->at[agree[i]][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP], use->tests * (degree - 1), bytes);
         bytes *= degree;

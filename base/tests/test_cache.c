@@ -180,6 +180,26 @@ static void fastercache_leaves_out_a_branch(void **state)
     assert_non_null(strstr(dit_error_last()->message, "2 ranks that share an image"));
 }
 
+/* All ranks test the same embedding: they send nothing. A model that embeds the prompt with the timestep has none. */
+static void teacache_by_time_asks_no_rank(void **state)
+{
+    dit_cache cache = cache_of("{\"policy\":\"teacache-time\",\"coefficients\":[0,0,0,1,0]}", 8), other = cache;
+    dit_facts facts = pixart_facts();
+    dit_parallel apart = mesh(2, 1, 2, 1);
+    dit_volume_table by_time, by_input;
+    (void)state;
+    other.policy = DIT_CACHE_TEACACHE;
+    dit_cache_use use = dit_cache_planned_use(&cache, 8), asking = dit_cache_planned_use(&other, 8);
+    assert_true(use.tests == 6 && asking.tests == 6);
+    dit_volume_predict_cached(&apart, &facts, &use, 0, &by_time);
+    dit_volume_predict_cached(&apart, &facts, &asking, 0, &by_input);
+    assert_int_equal(dit_volume_total_bytes(&by_input) - dit_volume_total_bytes(&by_time), 6 * (16 + 32));
+    assert_int_equal(dit_cache_check(&cache, &apart, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "together with the prompt"));
+    facts.time_width = 8;
+    assert_int_equal(dit_cache_check(&cache, &apart, &facts), DIT_OK);
+}
+
 /* From its gate on, tgate keeps cross-attention and runs one branch, whose steps send half of a batch of two. */
 static void tgate_leaves_out_a_branch(void **state)
 {
@@ -280,6 +300,7 @@ static void what_is_written_reads_the_same(void **state)
         "{\"policy\":\"pab\",\"attention\":2,\"temporal\":3,\"cross\":6,\"timesteps\":[450,930]}",
         "{\"policy\":\"fastercache\",\"attention\":2,\"temporal\":3,\"timesteps\":[-1,800],\"weight\":0.3}",
         "{\"policy\":\"tgate\",\"gate\":3,\"attention\":2}",
+        "{\"policy\":\"teacache-time\",\"threshold\":0.2,\"coefficients\":[1,2,3,4,5]}",
         "{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":4,\"unconditional_timesteps\":[0,700]}",
         "{\"policy\":\"easycache\",\"threshold\":0.1,\"warmup\":2,\"forecast\":{\"kind\":\"taylor\",\"order\":1}}",
         "{\"policy\":\"modules\",\"attention\":\"10101010\",\"mlp\":\"4,1/2,1\"}",
@@ -610,6 +631,8 @@ static void mistakes_are_refused_in_words(void **state)
         {"{\"policy\":\"fastercache\",\"attention\":2,\"unconditional\":2,\"unconditional_timesteps\":[9,1]}",
          "below the second"},
         {"{\"policy\":\"pab\",\"attention\":2,\"unconditional\":2}", "unconditional"},
+        {"{\"policy\":\"teacache-time\"}", "coefficients"},
+        {"{\"policy\":\"teacache-time\",\"coefficients\":[0,0,0,1,0],\"cfg\":\"separate\"}", "cfg"},
         {"{\"policy\":\"tgate\"}", "gate"},
         {"{\"policy\":\"tgate\",\"gate\":0}", "gate"},
         {"{\"policy\":\"tgate\",\"gate\":2,\"cross\":2}", "cross"},
@@ -857,6 +880,7 @@ int main(void)
         cmocka_unit_test(pab_names_what_a_model_lacks),
         cmocka_unit_test(fastercache_takes_the_steps_of_pab),
         cmocka_unit_test(fastercache_leaves_out_a_branch),
+        cmocka_unit_test(teacache_by_time_asks_no_rank),
         cmocka_unit_test(tgate_leaves_out_a_branch),
         cmocka_unit_test(tgate_names_what_it_cannot_do),
         cmocka_unit_test(modules_leave_out_what_they_send),

@@ -9,6 +9,7 @@ static const dit_cache_indicator *const indicators[DIT_CACHE_COUNT] = {
     [DIT_CACHE_FBCACHE] = &dit_cache_first_blocks,
     [DIT_CACHE_DBCACHE] = &dit_cache_first_blocks,
     [DIT_CACHE_TEACACHE] = &dit_cache_modulated_input,
+    [DIT_CACHE_TEACACHE_TIME] = &dit_cache_timestep,
 };
 
 /* Ranks that share an image decide together, those of guidance branches unless they are to decide apart; each axis gathers
@@ -28,6 +29,7 @@ static int64_t elements_of(const dit_cache_rows *rows)
 
 static bool agrees_over(const dit_cache_run *run, dit_axis axis)
 {
+    if (dit_cache_is_alike(&run->settings)) return false;
     return dit_comm_size(run->rt->comm[axis]) > 1 && !(run->settings.separate && axis == DIT_AXIS_CFG);
 }
 
@@ -70,12 +72,19 @@ dit_status dit_cache_take_sums(dit_cache_run *run, int64_t rows)
 static dit_status take_buffers(dit_cache_run *run)
 {
     dit_runtime *rt = run->rt;
-    bool tested = run->indicator != NULL;
+    bool tested = run->indicator != NULL, alike = dit_cache_is_alike(&run->settings);
     for (int i = 0; i <= run->settings.order; i++)
         DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->kept), &run->added[i]));
-    if (tested || run->settings.order) DIT_TRY(dit_arena_activations(&rt->step, elements_of(&run->kept), &run->now));
+    if ((tested && !alike) || run->settings.order)
+        DIT_TRY(dit_arena_activations(&rt->step, elements_of(&run->kept), &run->now));
     if (!tested) return DIT_OK;
-    DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->image), &run->reference));
+    if (alike) {
+        run->image = (dit_cache_rows){.batch = 1, .rows = 1, .width = rt->facts.time_width, .stream_rows = 1};
+        DIT_TRY(dit_arena_fp32(&rt->step, elements_of(&run->image), &run->embedding));
+        DIT_TRY(dit_arena_fp32(&rt->image, elements_of(&run->image), &run->reference));
+    } else {
+        DIT_TRY(dit_arena_activations(&rt->image, elements_of(&run->image), &run->reference));
+    }
     return dit_cache_take_sums(run, run->image.batch * run->image.rows);
 }
 
@@ -315,12 +324,19 @@ static dit_status run_last(const dit_cache_call *call)
     return dit_model_head(model, call->args->output);
 }
 
+/* The indicator's value. Buffers of forecasts change places from step to step. */
+static const float *value_of(const dit_cache_run *run)
+{
+    return run->embedding ? run->embedding : run->now;
+}
+
 /* The value of this step is what later ones are compared with. */
 static void keep_reference(dit_cache_run *run)
 {
-    ops_combine(run->rt,
-                &(dit_combine_args){
-                    .elements = elements_of(&run->image), .count = 1, .x = {run->now}, .a = {1}, .y = run->reference});
+    ops_combine(
+        run->rt,
+        &(dit_combine_args){
+            .elements = elements_of(&run->image), .count = 1, .x = {value_of(run)}, .a = {1}, .y = run->reference});
 }
 
 /* Counts the steps just after this one, which computes, that are known to reuse. */
@@ -440,7 +456,7 @@ dit_status dit_cache_compare(dit_cache_run *run, const float *a, const float *b,
 static dit_status measure(dit_cache_run *run, double *value)
 {
     if (run->outputs) return dit_output_store_measure(run, value);
-    return dit_cache_compare(run, run->now, run->reference, value);
+    return dit_cache_compare(run, value_of(run), run->reference, value);
 }
 
 /* Counts the steps since the oldest output was computed that the step reuses. */
@@ -582,6 +598,7 @@ dit_cache_use dit_cache_use_of(const dit_cache *cache, const dit_cache_log *log)
                          .hits = log->hits,
                          .ends = cache->blocks,
                          .separate = cache->separate,
+                         .alike = dit_cache_is_alike(cache),
                          .tests = log->tests,
                          .more_sums = dit_cache_sums(cache) - 2,
                          .of_modules = dit_cache_modules(cache),
@@ -622,8 +639,10 @@ int64_t dit_cache_state_bytes(const dit_cache_run *run)
     if (run->outputs) return dit_output_store_bytes(run);
     if (run->blocks) return dit_block_store_bytes(run);
     int64_t kept = 1 + run->settings.order + (run->now != NULL);
-    int64_t elements = kept * elements_of(&run->kept) + (run->reference ? elements_of(&run->image) : 0);
-    return elements * dit_dtype_bytes(run->rt->ledger.dtype);
+    int64_t element = dit_dtype_bytes(run->rt->ledger.dtype), compared = elements_of(&run->image);
+    if (!run->reference) compared = 0;
+    return kept * elements_of(&run->kept) * element +
+           compared * (run->embedding ? 2 * (int64_t)sizeof(float) : element);
 }
 
 int dit_cache_kv_age(const dit_cache_run *run)

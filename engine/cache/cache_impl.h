@@ -18,6 +18,9 @@ extern const dit_cache_indicator dit_cache_first_blocks;
 /* What the first block gives its attention, against that of the step before: teacache. */
 extern const dit_cache_indicator dit_cache_modulated_input;
 
+/* The timestep's embedding, against that of the step before: teacache-time. */
+extern const dit_cache_indicator dit_cache_timestep;
+
 /* ---- the state, for indicators ----------------------------------------------------------------------------------- */
 
 /* Rows of the stream that a cache keeps: image rows, or all of them where last blocks read text, too. */
@@ -40,9 +43,11 @@ struct dit_cache_run {
     struct dit_block_store *blocks;        /* NULL: the policy does not decide for each block                    */
     struct dit_branch_store *branches;     /* NULL: no output is made of another branch's                        */
     const dit_cache_indicator *indicator;  /* NULL: a schedule                                                  */
-    dit_cache_rows image, kept;            /* image rows, which indicators compare; the rows that are reused     */
+    dit_cache_rows image, kept;            /* rows that indicators compare, those of the image or one of the timestep's
+                                              embedding; the rows that are reused                                */
     float *added[1 + DIT_CACHE_MAX_ORDER]; /* what the middle blocks added, and its differences from step to step */
     float *now;                            /* scratch of kept.rows: the indicator's value, then what is added now */
+    float *embedding;                      /* [image] of the timestep, where that is the value; else NULL          */
     float *reference;                      /* [image]: the indicator's value in an earlier step                   */
     double *of_rows, *sums, *gathered[2];  /* the sums of rows; of this rank [2]; of ranks                       */
     int differences;                       /* how many of `added` beyond the first are filled                    */

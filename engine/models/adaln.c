@@ -61,7 +61,7 @@ dit_status adaln_create(dit_model *model, adaln *a)
                         (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, run.token, run.count,
                         a->position + run.row * a->C);
     }
-    model->stream = a->x, model->width = a->C;
+    model->stream = a->x, model->width = a->C, model->time_embedding = a->embedded;
     return dit_runtime_upload(params->rt, a->position, a->view->image_count / a->segments * a->C);
 }
 

@@ -121,6 +121,7 @@ static dit_status cogvideox_read_facts(const dit_config *config, dit_architectur
     cogvideox_config c;
     DIT_TRY(read_config(config, &c));
     sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
+    sizes->time_width = c.time_dim;
     facts->latent = (dit_latent){.channels = c.channels,
                                  .vae_spatial = VAE_SPATIAL,
                                  .vae_temporal = c.vae_temporal,
@@ -260,6 +261,7 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     DIT_TRY(make_buffers(params->rt, m));
     if (!m->c.rotary) DIT_TRY(place_table(m, params));
     model->input_channels = model->output_channels = token_channels(&m->c);
+    model->time_embedding = m->embedded;
     model->stream = m->x, model->width = m->C;
     state_needs(m, model);
     return joint_create_policy(params, m->H, m->c.D, false, &model->attention[0]);

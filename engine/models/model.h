@@ -108,6 +108,8 @@ struct dit_model {
     int64_t layers_per_block;                /* self-attention layers, one after the other, that taps tell apart: 1  */
     int64_t layer;                           /* that runs, as dit_tap_layer has it                                  */
     dit_partition view;                      /* the partition, cut to the window                     */
+    float *time_embedding;                   /* [batch, facts.time_width] of the step, from begin on; NULL: it has
+                                                something of the prompt                              */
     float *stream;                           /* what blocks pass on: [batch, text rows of joint text + image rows of
                                                 the view, width], dense                              */
     int64_t width;                           /* of the stream                                        */

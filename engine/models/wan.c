@@ -267,7 +267,7 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
     model->input_channels = m->c.in_channels * cells;
     model->output_channels = m->c.out_channels * cells;
-    model->stream = m->x, model->width = m->C;
+    model->stream = m->x, model->width = m->C, model->time_embedding = m->temb;
     model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
     model->needs[DIT_CONDITION_IMAGE].elements = m->I * m->c.image_dim;
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;

@@ -67,7 +67,7 @@ dit_status dit_cache_oracle_create(dit_sampler *s, dit_oracle *stale, dit_cache_
                             .images = part->images};
     DIT_TRY(dit_arena_alloc(&s->rt->run, o->groups * (int64_t)sizeof *o->group, &memory));
     o->group = memory;
-    float **const arrays[] = {&o->value, &o->first, &o->middle, &o->reference};
+    float **const arrays[] = {&o->value, &o->first, &o->middle, &o->reference}; /* an embedding is shorter */
     for (int i = 0; i < 4; i++) DIT_TRY(dit_arena_host(&s->rt->image, o->batch * o->rows * o->width, arrays[i]));
     DIT_TRY(take_added(o));
     if (s->emulates_cache->policy != DIT_CACHE_TEACACHE) return DIT_OK;
@@ -112,10 +112,21 @@ static double drift(const decided *d, const dit_cache *c, int step)
     return sum;
 }
 
-/* Adds up |a - b| over the group's image rows; a NULL: |b|. */
+/* Of the timestep's embedding, of which all groups have the same. */
+static bool by_time(const dit_cache_oracle *o)
+{
+    return o->sampler->emulates_cache->policy == DIT_CACHE_TEACACHE_TIME;
+}
+
+/* Adds up |a - b| over the group's image rows, or over the embedding; a NULL: |b|. */
 static double sum_of(const dit_cache_oracle *o, int group, const float *a, const float *b)
 {
     double sum = 0;
+    if (by_time(o)) {
+        for (int64_t i = 0; i < o->sampler->rt->facts.time_width; i++)
+            sum += fabs(a ? (double)a[i] - (double)b[i] : (double)b[i]);
+        return sum;
+    }
     for (int64_t row = 0; next_row(o, group, &row); row++) {
         if (row % o->rows < o->text) continue;
         for (int64_t i = row * o->width; i < (row + 1) * o->width; i++)
@@ -159,7 +170,8 @@ static bool must_compute(decided *d, const dit_cache *c, int step)
     if (c->policy == DIT_CACHE_INTERVAL && (step % c->interval == 0 || step + 1 == d->log.steps)) return true;
     if (c->policy == DIT_CACHE_DELTA && (step % c->interval == 0 || step == c->cut || step + 1 == d->log.steps))
         return true;
-    if (c->policy == DIT_CACHE_TEACACHE && step + 1 == d->log.steps) return true;
+    bool polynomial = c->policy == DIT_CACHE_TEACACHE || c->policy == DIT_CACHE_TEACACHE_TIME;
+    if (polynomial && step + 1 == d->log.steps) return true;
     if (c->policy == DIT_CACHE_MAGCACHE && step < (int)(c->retention * d->log.steps + 0.5)) return true;
     if (c->max_hits > 0 && d->log.hits >= c->max_hits) return true;
     return at_limit(d, c, step);
@@ -177,7 +189,7 @@ static bool decides_hit(const dit_cache_oracle *o, const dit_cache *c, int group
     if (schedule) return true;
     double size = sum_of(o, group, NULL, o->reference);
     double value = size > 0 ? sum_of(o, group, o->value, o->reference) / size : 0;
-    if (c->policy == DIT_CACHE_TEACACHE) value = d->sum + polynomial(c, value);
+    if (c->policy == DIT_CACHE_TEACACHE || by_time(o)) value = d->sum + polynomial(c, value);
     d->log.values[step] = value;
     d->log.tests++;
     if (c->variant == DIT_CACHE_DIFFUSERS) return !(value > c->threshold);
@@ -205,6 +217,16 @@ static dit_status take_input(const dit_cache_oracle *o)
     for (int64_t b = 0; b < o->batch && !s->rt->ledger.counting_only; b++)
         memcpy(o->value + (b * o->rows + o->text) * o->width, o->input + b * image * o->width,
                (size_t)(image * o->width) * sizeof *o->value);
+    return DIT_OK;
+}
+
+/* Takes the first entry's embedding of the timestep to `value`. */
+static dit_status take_embedding(const dit_cache_oracle *o)
+{
+    const dit_sampler *s = o->sampler;
+    int64_t width = s->rt->facts.time_width;
+    DIT_TRY(dit_runtime_download(s->rt, s->model->time_embedding, width));
+    if (!s->rt->ledger.counting_only) memcpy(o->value, s->model->time_embedding, (size_t)width * sizeof *o->value);
     return DIT_OK;
 }
 
@@ -270,7 +292,8 @@ static void decide_for(const dit_cache_oracle *o, const dit_cache *c, int group,
         keep_added(o, c, group, step);
     if (hit) count_hit(&o->group[group], step);
     bool before_computed = step == 0 || log->reasons[step - 1] != DIT_CACHE_HIT;
-    if (c->variant == DIT_CACHE_XDIT ? before_computed : !hit || c->policy == DIT_CACHE_TEACACHE) keep_value(o, group);
+    bool refers = c->variant == DIT_CACHE_XDIT ? before_computed : !hit || c->policy == DIT_CACHE_TEACACHE;
+    if (refers && !by_time(o)) keep_value(o, group);
     o->group[group].sum = hit && log->values[step] != DIT_CACHE_UNTESTED ? log->values[step] : 0;
     log->reasons[step] = hit ? DIT_CACHE_HIT : 'm';
     log->hits += hit;
@@ -281,10 +304,11 @@ static void decide(const dit_cache_oracle *o, int step)
 {
     const dit_sampler *s = o->sampler;
     int64_t elements = o->batch * o->rows * o->width;
-    for (int64_t i = 0; i < elements && !o->input; i++) o->value[i] = o->first[i] - o->value[i];
+    for (int64_t i = 0; i < elements && !o->input && !by_time(o); i++) o->value[i] = o->first[i] - o->value[i];
     for (int group = 0; group < o->groups; group++)
         if (!o->stale || o->stale->group == DIT_ORACLE_ALL || o->stale->group == group)
             decide_for(o, s->emulates_cache, group, step, s->model->stream);
+    if (by_time(o)) memcpy(o->reference, o->value, (size_t)s->rt->facts.time_width * sizeof *o->value);
 }
 
 /* Returns the blocks that a step may reuse. */
@@ -322,7 +346,8 @@ dit_status dit_cache_oracle_forward(dit_cache_oracle *o, const dit_forward_args 
     DIT_TRY(dit_model_begin(s->model, args->timestep));
     DIT_TRY(dit_model_embed(s->model, args->latents));
     if (o->input) DIT_TRY(take_input(o));
-    if (!o->input) DIT_TRY(keep_stream(o, o->value));
+    if (by_time(o)) DIT_TRY(take_embedding(o));
+    if (!o->input && !by_time(o)) DIT_TRY(keep_stream(o, o->value));
     DIT_TRY(dit_model_some_blocks(s->model, 0, middle.first));
     DIT_TRY(keep_stream(o, o->first));
     DIT_TRY(run_middle(o, middle, args->step));
