@@ -52,9 +52,9 @@ def flux(model, run, inputs, latents, t):
 
 
 def pixart(model, run, inputs, latents, t):
-    mask = both(inputs, "prompt_attention_mask") if "prompt_attention_mask" in inputs else None
-    return model(doubled(latents), encoder_hidden_states=both(inputs, "prompt_embeds"), encoder_attention_mask=mask,
-                 timestep=t.expand(2), added_cond_kwargs={"resolution": None, "aspect_ratio": None}, return_dict=False)[0]
+    mask = {"encoder_attention_mask": both(inputs, "prompt_attention_mask")} if "prompt_attention_mask" in inputs else {}
+    return model(doubled(latents), encoder_hidden_states=both(inputs, "prompt_embeds"), timestep=t.expand(2),
+                 added_cond_kwargs={"resolution": None, "aspect_ratio": None}, return_dict=False, **mask)[0]
 
 
 def latte(model, run, inputs, latents, t):
@@ -294,18 +294,21 @@ def make(out, source, policy, steps, shape, cache, config_of):
 
 TRAINED = {"shapes-flux": [("fbcache", first_block(0.1)), ("magcache", mag(0.06, [1.0] + 15 * [0.985], 3, 0.2)),
                            ("taylorseer", taylor(3, 3, 1))],
-           "shapes-pixart": [("fbcache", first_block(0.2)), ("pab", broadcast(attention=2, cross=3))],
+           "shapes-pixart": [("fbcache", first_block(0.2)), ("pab", broadcast(attention=2, cross=3)),
+                             ("fastercache_cfg", faster((-1, 900), 0.5, (4, (-1, 850)), attention=2))],
            "shapes-latte": [("pab", broadcast(attention=2, temporal=3, cross=4))]}
 TRAINED_STEPS = {"shapes-latte": 6}
 
 
-def make_trained(out, folder):
+def make_trained(out, folder, only):
     source = folder.parent / f"e2e_{folder.name}"
     run, inputs = json.loads((source / "e2e.json").read_text()), load_file(source / "inputs.safetensors")
     opened = open_with(folder, run["scheduler"])
     steps, clip = TRAINED_STEPS.get(folder.name, 16), "video_length" in run
     run |= {"num_inference_steps": steps, "output": "latents only"} | ({} if clip else {"vae": "vae_pixel_shuffle"})
     for policy, (cache, config_of) in TRAINED[folder.name]:
+        if only and only not in f"{folder.name}_{policy}":
+            continue
         decisions, output = sample(opened, run, inputs, policy, steps, config_of)
         check_margin(opened, run, inputs, policy, steps, cache, decisions)
         kept = ("timesteps", f"latents_{steps // 2}", "latents_final") if clip else output
@@ -321,7 +324,7 @@ def main():
     args = parser.parse_args()
     if args.trained:
         with torch.no_grad():
-            make_trained(args.out, args.trained)
+            make_trained(args.out, args.trained, args.only)
         return
     for source, policy, steps, shape, (cache, config_of) in LOOPS:
         if not args.only or args.only in f"{source}_{policy}":
