@@ -61,8 +61,10 @@ $(BUILD)/tests/ditbench-engine-fault: $(FAULT_SOURCES:%.c=$(BUILD)/fault/%.o) $(
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
 SMPICC := $(shell command -v smpicc 2>/dev/null)
 SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c engine/bound/*.c) engine/main_sim.c) $(ENGINE_SOURCES)
-# Every rank loads the whole program: names are resolved inside it, without a search.
-SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now
+# Every rank loads a copy of the whole program: names are resolved inside it, without a search, and it has no symbols for a
+# debugger (SIM_STRIP= keeps them).
+SIM_STRIP = -s
+SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now $(SIM_STRIP)
 SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))
 $(BUILD)/sim/%_avx512.o: FILE_CFLAGS += -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 $(BUILD)/sim/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
