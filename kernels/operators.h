@@ -161,7 +161,8 @@ typedef struct {
 } dit_gated_add_args;
 
 /* The two halves of an RMS norm of rows that several ranks share. row_squares: squares[b, r] = sum of x^2 over this
- * rank's cols. row_scale, in place: x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight. */
+ * rank's cols. row_scale, in place: x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight; with `like`
+ * x = x * sqrt(like / sum of squares of all ranks) * weight, so that rows become as long as others, and zeros stay. */
 typedef struct {
     int64_t batch, rows, cols; /* x [batch, rows, cols], rows ld and entries `stride` apart */
     float *x;
@@ -169,7 +170,8 @@ typedef struct {
     double *squares;           /* row_squares: out [batch, rows]; row_scale: in [ranks, batch, rows], added in order */
     int64_t ranks, total_cols; /* row_scale only */
     float eps;
-    const float *weight; /* [cols] */
+    const float *weight; /* [cols], or NULL: 1 */
+    const double *like;  /* row_scale: NULL, or the sums of squares that rows are to have [batch, rows] */
 } dit_row_norm_args;
 
 /* sums[0] = sum of |a - b| and sums[1] = sum of |b| over all elements, in double (CUDA adds eight elements in float

@@ -122,6 +122,7 @@ struct dit_model {
     dit_condition prepared;           /* of the newest prepare */
     float timestep_divisor;           /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool linspace_sigmas;             /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
+    bool rescales_guidance;           /* a guided prediction is made as long as the positive one, token by token */
     bool sensitive_embedding;         /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };
 

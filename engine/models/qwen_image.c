@@ -149,7 +149,7 @@ static dit_status qwen_create(const dit_model_params *params, dit_model *model)
     m->j.activated = m->time.activated;
     model->input_channels = model->output_channels = m->c.in_channels;
     model->timestep_divisor = 1000.0f;
-    model->linspace_sigmas = true;
+    model->linspace_sigmas = model->rescales_guidance = true;
     model->needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
     model->needs[DIT_CONDITION_TEXT_MASK] = (dit_condition_need){.elements = part->text_tokens, .optional = true};
     return joint_create_policy(params, m->j.heads, m->c.D, true, &model->attention[0]);

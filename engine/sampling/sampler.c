@@ -91,6 +91,11 @@ dit_status dit_sampler_place_latents(dit_sampler *s, int64_t image, const float 
 
 /* ---- making ready ------------------------------------------------------------------------------------------------ */
 
+static bool rescales(const dit_sampler *s)
+{
+    return s->model->rescales_guidance && s->rt->facts.guidance_branches == 2;
+}
+
 static dit_status take_buffers(dit_sampler *s)
 {
     dit_runtime *rt = s->rt;
@@ -114,6 +119,10 @@ static dit_status take_buffers(dit_sampler *s)
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* the sampler rounds nothing */
+    if (!rescales(s)) return DIT_OK;
+    void *squares;
+    DIT_TRY(dit_arena_array(&rt->step, 2 * part->images * part->image_count, DIT_DTYPE_FP64, &squares));
+    s->squares = squares;
     return DIT_OK;
 }
 
@@ -214,6 +223,26 @@ dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int 
     return dit_sampler_fill_timestep(s, step);
 }
 
+/* Makes every token of noise_pred as long as that of the positive prediction [rows, channels]. Source: diffusers'
+ * QwenImagePipeline. */
+static void rescale(dit_sampler *s, const float *positive, int64_t rows)
+{
+    dit_row_norm_args args = {.batch = 1,
+                              .rows = rows,
+                              .cols = s->channels,
+                              .x = (float *)(uintptr_t)positive,
+                              .ld = s->channels,
+                              .stride = rows * s->channels,
+                              .squares = s->squares + rows,
+                              .ranks = 1,
+                              .total_cols = s->channels,
+                              .like = s->squares + rows};
+    ops_row_squares(s->rt, &args);
+    args.x = s->noise_pred, args.squares = s->squares;
+    ops_row_squares(s->rt, &args);
+    ops_row_scale(s->rt, &args);
+}
+
 /* noise_pred = negative + g (positive - negative). Learned variance, in channels beyond the latent's, is dropped. */
 static dit_status guide(dit_sampler *s, const dit_window *window)
 {
@@ -243,6 +272,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
                                            .x = {negative, positive},
                                            .a = {1.0f - scale, scale},
                                            .y = s->noise_pred});
+    if (rescales(s)) rescale(s, positive, elements / channels);
     return DIT_OK;
 }
 

@@ -71,6 +71,7 @@ struct dit_sampler {
     float *prediction;        /* [batch, rows of the window, channels]                          */
     float *gathered;          /* [cfg, images, rows of the window, channels]                    */
     float *timestep;          /* [batch]                                                        */
+    double *squares;          /* [2, images, rows of the window], where guidance is rescaled    */
     float *full, *scratch;    /* [num_images, S, channels], for gathering                       */
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);

@@ -10,6 +10,7 @@ typedef struct {
     view x, weight;
     int64_t batch, rows, cols, ld, stride;
     double *squares;
+    const double *like;
     int64_t ranks;
     double total_cols, eps;
 } row_operands;
@@ -48,11 +49,12 @@ template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_T
     }
 }
 
-/* Returns 1 / sqrt(mean of squares over all ranks + eps). */
+/* Returns 1 / sqrt(mean of squares over all ranks + eps), or what makes the row as long as `like` says. */
 static __device__ inline float row_factor(const row_operands &o, int64_t row)
 {
     double sum = 0;
     for (int64_t rank = 0; rank < o.ranks; rank++) sum += o.squares[rank * o.batch * o.rows + row];
+    if (o.like) return sum > 0 ? (float)sqrt(o.like[row] / sum) : 0.0f;
     return (float)(1.0 / sqrt(sum / o.total_cols + o.eps));
 }
 
@@ -75,9 +77,9 @@ template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_T
                 float v[WIDTH], weight[WIDTH];
                 if (c >= o.cols) break;
                 raw[k].floats(o.x, v);
-                piece_load<DTYPE, WIDTH>(o.weight, c, weight);
+                if (o.weight.data) piece_load<DTYPE, WIDTH>(o.weight, c, weight);
 #pragma unroll
-                for (int i = 0; i < WIDTH; i++) v[i] = v[i] * factor * weight[i];
+                for (int i = 0; i < WIDTH; i++) v[i] = v[i] * factor * (o.weight.data ? weight[i] : 1.0f);
                 piece_store<DTYPE, WIDTH>(o.x, begin + c, v);
             }
         }
@@ -124,9 +126,11 @@ void cuda_row_scale(dit_pool *pool, const dit_row_norm_args *args)
     dit_cuda *cuda = cuda_of(pool);
     row_operands o;
     if (!row_operands_of(cuda, args, &o)) return;
-    o.weight = view_of(cuda, args->weight);
-    if (!o.weight.data) return;
-    piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}, {o.weight, 0}});
+    if (args->weight) o.weight = view_of(cuda, args->weight);
+    if (args->like) o.like = (const double *)view_of(cuda, args->like).data;
+    if ((args->weight && !o.weight.data) || (args->like && !o.like)) return;
+    view weight = o.weight.data ? o.weight : o.x;
+    piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}, {weight, 0}});
     piece_variant_launch(variant, [&](auto dtype, auto width) {
         LAUNCH(cuda, PIECE_KERNEL(scale_rows, dtype, width), grid_x(o.batch * o.rows),
                row_threads(o.cols / width.value), 0, o);

@@ -1,5 +1,5 @@
-/* squares = sums of squares of rows; x = x / sqrt(sum of all ranks' squares / total_cols + eps) * weight. It computes
- * on the pool's threads, because the cpu backend uses it, too. */
+/* squares = sums of squares of rows; x = x / sqrt(sum of all ranks' squares / total_cols + eps) * weight, or as long as
+ * `like` says. It computes on the pool's threads, because the cpu backend uses it, too. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
@@ -23,16 +23,23 @@ static void square_rows(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* What a row is multiplied by. */
+static float factor_of(const dit_row_norm_args *a, int64_t row)
+{
+    double sum = a->squares[row];
+    for (int64_t rank = 1; rank < a->ranks; rank++) sum += a->squares[rank * a->batch * a->rows + row];
+    if (a->like) return sum > 0 ? (float)sqrt(a->like[row] / sum) : 0.0f;
+    return (float)(1.0 / sqrt(sum / (double)a->total_cols + (double)a->eps));
+}
+
 static void scale_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const dit_row_norm_args *a = context;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         float *x = row_of(a, row);
-        double sum = a->squares[row];
-        for (int64_t rank = 1; rank < a->ranks; rank++) sum += a->squares[rank * a->batch * a->rows + row];
-        float scale = (float)(1.0 / sqrt(sum / (double)a->total_cols + (double)a->eps));
-        for (int64_t c = 0; c < a->cols; c++) x[c] = x[c] * scale * a->weight[c];
+        float scale = factor_of(a, row);
+        for (int64_t c = 0; c < a->cols; c++) x[c] = x[c] * scale * (a->weight ? a->weight[c] : 1.0f);
     }
 }
 

@@ -4,6 +4,7 @@
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/qwen_image.py OUT                                # as engine/tests/golden/qwen_image was made
     engine/tests/golden/qwen_image.py OUT --seed 7 --heads 6 --rows 3    # another one
+    engine/tests/golden/qwen_image.py OUT --loop 5                       # and OUT/../e2e_NAME: a loop of the pipeline with it
     build/bin/ditbench golden OUT
 
 Rows and columns are patches of the image. Without --unmasked every text has tokens that the mask hides, in its middle and
@@ -14,7 +15,7 @@ import json
 from pathlib import Path
 
 import torch
-from diffusers import QwenImageTransformer2DModel
+from diffusers import FlowMatchEulerDiscreteScheduler, QwenImagePipeline, QwenImageTransformer2DModel
 from export import randomise
 from safetensors.torch import save_file
 
@@ -55,11 +56,49 @@ def forward(model, inputs):
     return output
 
 
+def loop(model, args):
+    """The pipeline's own loop, guided, from embeddings: e2e.json, inputs and what every step gives."""
+    scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=1.0, base_shift=0.5, max_shift=0.9,
+                                                max_image_seq_len=8192, shift_terminal=0.02)
+    pipe = QwenImagePipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
+    pipe.set_progress_bar_config(disable=True)
+    channels, dim = model.config.in_channels, model.config.joint_attention_dim
+    inputs = {"latents": torch.randn(1, args.rows * args.columns, channels)}
+    for name, hidden in (("", 0), ("negative_", 2)):
+        mask = torch.ones(1, args.text).long()
+        mask[:, args.text - hidden:] = 0
+        inputs.update({f"{name}prompt_embeds": torch.randn(1, args.text, dim), f"{name}prompt_embeds_mask": mask})
+    call = {"height": 16 * args.rows, "width": 16 * args.columns, "num_inference_steps": args.loop, "true_cfg_scale": 4.0}
+    output, step = {}, scheduler.step
+
+    def keep(noise_pred, timestep, sample, **more):
+        i = len([name for name in output if name.startswith("noise_pred")])
+        made = step(noise_pred, timestep, sample, **more)
+        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
+        return made
+
+    scheduler.step = keep
+    final = pipe(**inputs, **call, output_type="latent", return_dict=False)[0]
+    output.pop(f"latents_{args.loop}")
+    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
+    folder = args.out.parent / f"e2e_{args.out.name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
+    document = {"pipeline": "QwenImagePipeline", "transformer": args.out.name, "scheduler": config, **call,
+                "guidance_scale": call["true_cfg_scale"], "note": "from embeddings, with the mask of each; a guided token is as long as the positive one"}
+    document.pop("true_cfg_scale")
+    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
+    inputs = {name.replace("embeds_mask", "attention_mask"): value for name, value in inputs.items()}
+    for name, tensors in (("inputs", inputs), ("output", output)):
+        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
+        (folder / f"{name}.safetensors").chmod(0o644)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     for name, value in (("seed", 1), ("batch", 2), ("rows", 4), ("columns", 5), ("text", 7), ("layers", 2), ("heads", 4),
-                        ("head", 8), ("text_dim", 40), ("channels", 4)):
+                        ("head", 8), ("text_dim", 40), ("channels", 4), ("loop", 0)):
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--unmasked", action="store_true")
     args = parser.parse_args()
@@ -79,6 +118,9 @@ def main():
     for name, tensors in (("diffusion_pytorch_model", model.state_dict()), ("inputs", inputs), ("output", output)):
         save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
         (args.out / f"{name}.safetensors").chmod(0o644)
+    if args.loop:
+        with torch.no_grad():
+            loop(model, args)
 
 
 if __name__ == "__main__":
