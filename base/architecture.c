@@ -17,6 +17,9 @@
 #define JOINT_BLOCK {.sums = {.image = 2, .text = 2}, \
                      .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1, .text = 1}, \
                                  [DIT_MODULE_MLP] = {.image = 1, .text = 1}}}
+/* One set of weights for both streams; attention and MLP are modules of their own. */
+#define UNIFIED_BLOCK {.sums = {.both = 2}, \
+                       .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .both = 1}, [DIT_MODULE_MLP] = {.both = 1}}}
 #define FUSED_BLOCK {.sums = {.both = 1}, .modules = {[DIT_MODULE_FUSED] = {.calls = 1, .both = 1}}}
 /* A spatial block and the temporal one after it, which attends within a rank and not to the text. */
 #define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2, .cross = 1}, \
@@ -50,6 +53,9 @@ static const dit_architecture architectures[] = {
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
      .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true},
+    {.class_name = "ZImageTransformer2DModel",
+     .kinds = {{"n_refiner_layers", UNIFIED_BLOCK}, {"n_layers", UNIFIED_BLOCK}},
+     .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2},
 };
 /* clang-format on */
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -123,6 +129,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     snprintf(facts->family, sizeof facts->family, "%s", architecture->class_name);
     facts->heads = sizes->heads, facts->head_dim = sizes->head_dim;
     facts->joint = architecture->joint;
+    facts->text_multiple = architecture->text_multiple;
     facts->guidance_branches = architecture->guidance_branches;
     facts->lone_branch = architecture->lone_branch;
     if (architecture->time_alone)

@@ -21,6 +21,9 @@ typedef struct {
         const char *key;     /* in the config: how many there are; NULL: no such kind */
         dit_block_run block; /* one of them                                          */
     } kinds[DIT_BLOCK_KINDS];
+    const char *heads_key;     /* in the config: heads; NULL: num_attention_heads                                     */
+    const char *width_key;     /* in the config: their width together; NULL: attention_head_dim has that of one       */
+    int64_t text_multiple;     /* dit_facts.text_multiple                                                             */
     const char *text_keys[2];  /* whose sum is the length of the text; NULL: any length goes                          */
     const char *dual_key;      /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
     const char *picture_key;   /* in the config of a model that takes a conditioning picture; NULL: none does         */

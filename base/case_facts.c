@@ -81,6 +81,21 @@ static dit_status read_dual(const case_view *v, const char *key, dit_architectur
     return DIT_OK;
 }
 
+static dit_status read_heads(const case_view *v, const dit_architecture *architecture, dit_architecture_sizes *out)
+{
+    const char *heads = architecture->heads_key ? architecture->heads_key : "num_attention_heads";
+    const char *width = architecture->width_key ? architecture->width_key : "attention_head_dim";
+    int64_t most = architecture->width_key ? MAX_WIDTH : MAX_HEADS;
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, heads, 1, MAX_HEADS, &out->heads));
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, width, 1, most, &out->head_dim));
+    if (!architecture->width_key) return DIT_OK;
+    if (out->head_dim % out->heads)
+        return dit_json_fail(v->doc, v->config_at, DIT_ERR_SHAPE, "%s %lld is not divisible by %s %lld", width,
+                             (long long)out->head_dim, heads, (long long)out->heads);
+    out->head_dim /= out->heads;
+    return DIT_OK;
+}
+
 static dit_status read_sizes(const case_view *v, const dit_architecture *architecture, dit_architecture_sizes *out)
 {
     const char *picture_key = architecture->picture_key;
@@ -90,8 +105,7 @@ static dit_status read_sizes(const case_view *v, const dit_architecture *archite
     for (int i = 1; i < DIT_BLOCK_KINDS && architecture->kinds[i].key; i++)
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->kinds[i].key, 0, MAX_BLOCKS,
                                       &out->blocks[i]));
-    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_attention_heads", 1, MAX_HEADS, &out->heads));
-    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "attention_head_dim", 1, MAX_HEADS, &out->head_dim));
+    DIT_TRY(read_heads(v, architecture, out));
     if (architecture->dual_key) DIT_TRY(read_dual(v, architecture->dual_key, out));
     if (picture_key && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, picture_key)))
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, picture_key, 0, MAX_WIDTH, &picture));

@@ -44,21 +44,35 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
     return total;
 }
 
+/* Blocks with one set of weights for both streams: one sum each, and one more where the MLP is a module of its own. */
+static int64_t count_singles(const dit_block_run *blocks)
+{
+    return blocks->sums.both - blocks->modules[DIT_MODULE_MLP].both;
+}
+
 /* In C^2, from diffusers' shapes: joint blocks have two streams with their own modulation (4 + 6 + 2 mlp_ratio each),
  * those of one stream fuse (4 + 3 + 2 mlp_ratio), cross-attention blocks share one modulation and attend twice (4 + 4 +
  * 2 mlp_ratio). */
 int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks)
 {
     int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
-    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    int64_t singles = count_singles(blocks), doubles = blocks->count - singles;
     return (facts->joint ? 2 * doubles * (10 + mlp) + singles * (7 + mlp) : doubles * (8 + mlp)) * C * C;
 }
 
 int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks)
 {
     int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
-    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    int64_t singles = count_singles(blocks), doubles = blocks->count - singles;
     return (facts->joint ? (2 * doubles + singles) * (4 + mlp) : doubles * (8 + mlp)) * C * C;
+}
+
+int64_t dit_facts_text_rows(const dit_facts *facts)
+{
+    int64_t multiple = facts->text_multiple;
+    if (multiple < 1) return facts->text_tokens;
+    int64_t text = (facts->text_tokens + multiple - 1) / multiple;
+    return multiple * (text + (facts->image_tokens % multiple > 0));
 }
 
 void dit_facts_resize(dit_facts *facts)

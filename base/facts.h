@@ -45,6 +45,7 @@ typedef struct {
     int64_t image_tokens;      /* S of one image or clip                               */
     int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
     int64_t text_tokens;       /* St                                                   */
+    int64_t text_multiple;     /* joint text, and the image beside it, are filled up to multiples of it; 0: of 1 */
     int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
@@ -72,6 +73,10 @@ static inline int64_t dit_facts_transformers(const dit_facts *facts)
 {
     return facts->two_transformers ? 2 : 1;
 }
+
+/* Rows of joint text in the sequence: St, filled up. What fills up the image is among them, in one multiple more, so
+ * that image rows are always those of latents. `facts` have their image_tokens. */
+int64_t dit_facts_text_rows(const dit_facts *facts);
 
 /* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. */
 void dit_facts_resize(dit_facts *facts);

@@ -182,7 +182,7 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache)
 {
     int64_t batch = facts->num_images * facts->guidance_branches, width = facts->heads * facts->head_dim;
-    int64_t image = batch * facts->image_tokens, all = image + (facts->joint ? batch * facts->text_tokens : 0);
+    int64_t image = batch * facts->image_tokens, all = image + (facts->joint ? batch * dit_facts_text_rows(facts) : 0);
     int64_t longest, outputs = count_module_rows(facts, cache, image, all - image, &longest);
     if (dit_cache_is_of_outputs(cache))
         return 9 * batch * facts->image_tokens * facts->token_channels * (int64_t)sizeof(float);

@@ -146,10 +146,10 @@ static dit_status check_text(const dit_parallel *parallel, const dit_facts *fact
                                        "joint_text split: with %s no rank would see all %lld text tokens",
                                        dit_patch_method_name(parallel->patch_method), (long long)facts->text_tokens),
                               "use joint_text replicate or auto, or patch_method distrifusion");
-    if (facts->text_tokens % degree)
+    if (dit_facts_text_rows(facts) % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
                                        "joint_text split: text tokens %lld not divisible by %lld",
-                                       (long long)facts->text_tokens, (long long)degree),
+                                       (long long)dit_facts_text_rows(facts), (long long)degree),
                               "use joint_text replicate or auto");
     return DIT_OK;
 }

@@ -62,8 +62,8 @@ dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_f
     if (!facts->joint) return DIT_JOINT_TEXT_REPLICATE;
     if (parallel->joint_text != DIT_JOINT_TEXT_AUTO) return parallel->joint_text;
     if (!dit_parallel_sees_all(parallel)) return DIT_JOINT_TEXT_REPLICATE;
-    return facts->text_tokens % dit_parallel_sequence_degree(parallel) == 0 ? DIT_JOINT_TEXT_SPLIT
-                                                                            : DIT_JOINT_TEXT_REPLICATE;
+    return dit_facts_text_rows(facts) % dit_parallel_sequence_degree(parallel) == 0 ? DIT_JOINT_TEXT_SPLIT
+                                                                                    : DIT_JOINT_TEXT_REPLICATE;
 }
 
 /* Makes the emulated form of a pipeline: two stages, because their number changes nothing, and bands over the rows of

@@ -45,8 +45,8 @@ dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int
     s.segments = facts->segments > 1 ? facts->segments : 1;
     s.hidden = facts->heads / s.t * facts->head_dim;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
-        s.moving_rows += facts->text_tokens / ranks;
+        s.moving_rows += dit_facts_text_rows(facts) / ranks;
     else if (facts->joint)
-        s.replicated_rows = facts->text_tokens;
+        s.replicated_rows = dit_facts_text_rows(facts);
     return s;
 }

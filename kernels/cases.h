@@ -42,6 +42,7 @@ enum {
     DIT_CASE_RELATIVE = 1 << 21,  /* attention: a bias for each distance of query and key */
     DIT_CASE_FUSED = 1 << 23,     /* attention: q, k, v lie inside one projection, as in models */
     DIT_CASE_REPLICATE = 1 << 22, /* conv: outside of the image lies its nearest pixel */
+    DIT_CASE_TANH = 1 << 24,      /* activation: tanh */
 };
 
 enum { DIT_CASE_SIZES = 6 };

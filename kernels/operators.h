@@ -21,6 +21,7 @@ typedef enum {
     DIT_ACT_GELU_ERF,
     DIT_ACT_SILU,
     DIT_ACT_RELU,
+    DIT_ACT_TANH,
     DIT_ACT_COUNT
 } dit_activation;
 

@@ -129,10 +129,41 @@ static void dual_blocks_are_indices_of_blocks(void **state)
     assert_int_equal(dit_facts_blocks(&facts, 0, 3).image_layers, 1);
 }
 
+/* Texts are filled up to multiples, and so is an image that is none: in rows of text, one multiple more. */
+static void text_and_image_are_filled_up(void **state)
+{
+    static const struct {
+        int64_t multiple, text, image, rows;
+    } cases[] = {{0, 7, 5, 7},   {32, 7, 64, 32},  {32, 32, 64, 32}, {32, 33, 64, 64},
+                 {32, 0, 64, 0}, {32, 32, 20, 64}, {32, 1, 65, 64},  {1, 7, 5, 7}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const dit_facts facts = {
+            .text_multiple = cases[i].multiple, .text_tokens = cases[i].text, .image_tokens = cases[i].image};
+        assert_int_equal(dit_facts_text_rows(&facts), cases[i].rows);
+    }
+}
+
+static void a_width_of_all_heads_is_divided_by_them(void **state)
+{
+    static const char class_name[] = "\"_class_name\":\"ZImageTransformer2DModel\",\"n_refiner_layers\":2";
+    char config[256];
+    dit_facts facts;
+    (void)state;
+    snprintf(config, sizeof config, "%s,\"n_layers\":3,\"n_heads\":6,\"dim\":72", class_name);
+    assert_ok(read_case(config, "joint", "", &facts));
+    assert_true(facts.heads == 6 && facts.head_dim == 12 && facts.layers == 5 && facts.text_multiple == 32);
+    assert_int_equal(dit_facts_blocks(&facts, 0, 5).sums.both, 2 * 5);
+    snprintf(config, sizeof config, "%s,\"n_layers\":3,\"n_heads\":5,\"dim\":72", class_name);
+    assert_fails(read_case(config, "joint", "", &facts), DIT_ERR_SHAPE, "dim 72 is not divisible by n_heads 5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_make_up_their_blocks),
+        cmocka_unit_test(text_and_image_are_filled_up),
+        cmocka_unit_test(a_width_of_all_heads_is_divided_by_them),
         cmocka_unit_test(every_row_is_found_by_its_class),
         cmocka_unit_test(a_class_without_a_row_is_refused_with_those_there_are),
         cmocka_unit_test(blocks_that_feed_each_other_make_skips),

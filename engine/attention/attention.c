@@ -70,7 +70,7 @@ static int64_t ranks_together(const dit_runtime *rt)
 
 /* Takes memory for the key bias of every ring rank, in the order of its keys: as the Ulysses exchange delivers them, or
  * as a store keeps them. */
-static dit_status prepare_bias(dit_attention *attention)
+static dit_status prepare_bias(dit_attention *attention, float ***out)
 {
     dit_runtime *rt = attention->rt;
     const dit_attention_shape *shape = &attention->shape;
@@ -86,8 +86,21 @@ static dit_status prepare_bias(dit_attention *attention)
         DIT_TRY(dit_arena_fp32(&rt->image, elements, &bias[j]));
         if (!rt->ledger.counting_only) memset(bias[j], 0, (size_t)elements * sizeof **bias);
     }
-    attention->bias = bias;
+    *out = bias;
     return DIT_OK;
+}
+
+static dit_status prepare_biases(dit_attention *attention)
+{
+    for (int i = 0; i < attention->shape.text_biases; i++) DIT_TRY(prepare_bias(attention, &attention->biases[i]));
+    dit_attention_use_text_bias(attention, 0);
+    return DIT_OK;
+}
+
+void dit_attention_use_text_bias(dit_attention *attention, int index)
+{
+    assert(index >= 0 && index < ATTENTION_BIASES);
+    attention->bias = attention->biases[index];
 }
 
 dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens)
@@ -137,7 +150,7 @@ dit_status attention_take_keys(dit_attention *attention, const dit_attention_sha
 static dit_status check_shape(const dit_attention_shape *shape)
 {
     bool plain = !shape->kv_heads && !shape->packed && !shape->order;
-    if (plain || !(shape->text || shape->replicated || shape->text_bias)) return DIT_OK;
+    if (plain || !(shape->text || shape->replicated || shape->text_biases)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_INTERNAL, "joint text with shared heads, packed exchanges or an order of tokens");
 }
 
@@ -150,7 +163,7 @@ static dit_status prepare(dit_attention *attention)
     attention->hops = memory;
     if (policy->prepare) DIT_TRY(policy->prepare(attention));
     DIT_TRY(prepare_store(attention));
-    return attention->shape.text_bias ? prepare_bias(attention) : DIT_OK;
+    return prepare_biases(attention);
 }
 
 dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,

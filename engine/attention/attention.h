@@ -42,6 +42,10 @@ bool dit_attention_is_steady(const dit_attention *attention);
  * is copied. Every rank has the whole text's mask, so nothing is sent. Not collective. Errors: DIT_ERR_DEVICE. */
 dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
 
+/* Says which of shape.text_biases, from 0, the next dit_attention_set_text_bias gives and the next calls add; at first it
+ * is number 0. */
+void dit_attention_use_text_bias(dit_attention *attention, int index);
+
 /* Begins a forward: the calls that follow are its calls, in order, about the rows of `window`. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
 /* Says how many steps just before this one, and just after it, do without the calls that follow: K and V of other rows

@@ -34,8 +34,10 @@ struct dit_attention {
     attention_store store;            /* K and V of a pipeline's rank; calls is 0 elsewhere                  */
     dit_window window;                /* of the forward that was begun last                                  */
     int64_t call;                     /* how many calls that forward has made                                */
-    float **bias; /* NULL, or [ring_degree]: the key bias [B, bias_keys] of what each ring rank holds, in the order in
-                     which the policy lays it out; an entry is NULL where there is no text */
+    float **biases[ATTENTION_BIASES]; /* NULL, or [ring_degree]: the key bias [B, bias_keys] of what each ring rank
+                                         holds, in the order in which the policy lays it out; an entry is NULL where
+                                         there is no text */
+    float **bias;                     /* the one of them that holds, or NULL */
     int64_t bias_keys;
 };
 

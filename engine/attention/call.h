@@ -24,6 +24,7 @@ typedef struct {
     bool positive;        /* the positive branch of guidance alone: the latter half of the batch */
 } dit_window;
 
+enum { ATTENTION_BIASES = 2 };
 /* The sizes of a call; a policy makes its buffers once, for the largest one. */
 typedef struct {
     int64_t B, H, D;
@@ -31,7 +32,7 @@ typedef struct {
     int64_t tokens;  /* rows of this rank per batch entry, replicated ones included                  */
     int64_t text;    /* the first of them, which are joint text                                      */
     bool replicated; /* every sequence rank holds those text rows in full                            */
-    bool text_bias;  /* dit_attention_set_text_bias will be called                                   */
+    int text_biases; /* how many dit_attention_set_text_bias will give; at most ATTENTION_BIASES     */
     /* The rest is for layers without text: */
     int64_t kv_heads;                 /* each head of k and v serves H / kv_heads heads of q; 0: H                 */
     bool packed;                      /* Ulysses exchanges q, k and v together                                     */

@@ -250,6 +250,12 @@ static void attend_piece(dit_attention *attention, const dit_attention_shape *sh
                                  });
 }
 
+/* A bias has all keys of each entry. With fewer keys in the call, one kernel would read it of the first entry alone. */
+static bool fits_bias(const dit_attention *attention, const attention_keys *keys)
+{
+    return !attention_bias(attention, 0) || keys->rows == attention->bias_keys;
+}
+
 /* Attention of a call: entry by entry, and in pieces while transfers are under way; or one kernel where messages move
  * without calls. */
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
@@ -260,7 +266,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
     dit_timing *timing = attention->rt->timing;
     int64_t began = dit_timing_now(timing);
     double flops = attention->rt->flops.attention;
-    bool at_once = dit_runtime_messages_move(attention->rt);
+    bool at_once = dit_runtime_messages_move(attention->rt) && fits_bias(attention, keys);
     if (at_once) attend_piece(attention, shape, io, keys, (dit_range){0, shape->B}, 0, shape->H);
     for (int64_t b = 0; b < shape->B && !at_once; b++)
         for (int64_t head = 0; head < shape->H; head += heads) {

@@ -252,7 +252,7 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     }
     DIT_TRY(dit_arena_activations(image, call, &o->keys));
     DIT_TRY(dit_arena_activations(image, call, &o->values));
-    if (shape->text_bias) DIT_TRY(dit_arena_fp32(image, shape->B * shape->tokens, &o->bias));
+    if (shape->text_biases) DIT_TRY(dit_arena_fp32(image, shape->B * shape->tokens, &o->bias));
     DIT_TRY(dit_arena_alloc(image, shape->tokens * (int64_t)sizeof *o->row_of, &memory));
     o->row_of = memory;
     attention->state = o;

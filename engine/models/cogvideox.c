@@ -264,7 +264,7 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     model->time_embedding = m->embedded;
     model->stream = m->x, model->width = m->C;
     state_needs(m, model);
-    return joint_create_policy(params, m->H, m->c.D, false, &model->attention[0]);
+    return joint_create_policy(params, m->H, m->c.D, 0, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */

@@ -35,8 +35,8 @@ void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_wi
     }
 }
 
-void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
-                float *cosines, float *sines)
+static void fill_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims,
+                      double theta, bool rounded, float *cosines, float *sines)
 {
     const int64_t filled = dit_runtime_values(rt, count);
     for (int64_t token = 0; token < filled; token++) {
@@ -44,6 +44,7 @@ void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes
             double position = ids[token * axes + axis];
             for (int64_t i = 0; i < dims[axis]; i += 2) {
                 double angle = position * (1.0 / pow(theta, (double)i / (double)dims[axis]));
+                if (rounded) angle = (float)angle;
                 cosines[0] = cosines[1] = (float)cos(angle);
                 sines[0] = sines[1] = (float)sin(angle);
                 cosines += 2;
@@ -51,6 +52,18 @@ void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes
             }
         }
     }
+}
+
+void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
+                float *cosines, float *sines)
+{
+    fill_rope(rt, ids, count, axes, dims, theta, false, cosines, sines);
+}
+
+void embed_rope_rounded(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims,
+                        double theta, float *cosines, float *sines)
+{
+    fill_rope(rt, ids, count, axes, dims, theta, true, cosines, sines);
 }
 
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements)
@@ -71,12 +84,12 @@ void embed_grid_ids(const dit_runtime *rt, const dit_partition *part, const dit_
     }
 }
 
-dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3])
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, const int64_t usual[3], int64_t D,
+                                  int64_t widths[3])
 {
-    static const int64_t standard[3] = {16, 56, 56};
     int count;
     DIT_TRY(dit_config_read_ints(config, key, 0, 4096, 3, widths, &count));
-    if (count < 0) memcpy(widths, standard, sizeof standard), count = 3;
+    if (count < 0) memcpy(widths, usual, 3 * sizeof *usual), count = 3;
     if (count != 3 || widths[0] + widths[1] + widths[2] != D || widths[0] % 2 || widths[1] % 2 || widths[2] % 2)
         return DIT_FAIL(DIT_ERR_SHAPE, "%s must be three even widths that add up to attention_head_dim %lld", key,
                         (long long)D);

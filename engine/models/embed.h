@@ -23,11 +23,15 @@ void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float 
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
                 float *cosines, float *sines);
+/* The same with angles that are rounded to float32 before cosine and sine, as Z-Image's library does. */
+void embed_rope_rounded(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims,
+                        double theta, float *cosines, float *sines);
 /* Uploads both tables, of `elements` elements each. */
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
-/* Reads `key` of a config: even widths of frame, row and column that add up to a head's D; default 16, 56, 56.
+/* Reads `key` of a config: even widths of frame, row and column that add up to a head's D; without it `usual`.
  * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
-dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3]);
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, const int64_t usual[3], int64_t D,
+                                  int64_t widths[3]);
 /* Taps both tables [rows, D] as "aux.rope.0" and "aux.rope.1". */
 dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D);
 /* Computes the positions of this rank's image tokens on the latent's grid: ids [image_count, 3] = frame, row, column,

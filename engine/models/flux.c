@@ -54,7 +54,7 @@ static dit_status read_config(const dit_config *config, flux_config *c)
     if (c->in_channels % (PACK * PACK))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld is not a multiple of 4, as patches of 2x2 need",
                         (long long)c->in_channels);
-    return embed_read_rope_widths(config, "axes_dims_rope", c->D, c->axes);
+    return embed_read_rope_widths(config, "axes_dims_rope", (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status flux_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
@@ -136,7 +136,7 @@ static dit_status flux_create(const dit_model_params *params, dit_model *model)
     model->linspace_sigmas = true;
     model->sensitive_embedding = m->c.guidance_embeds;
     state_needs(m, model);
-    return joint_create_policy(params, m->j.heads, m->c.D, false, &model->attention[0]);
+    return joint_create_policy(params, m->j.heads, m->c.D, 0, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */

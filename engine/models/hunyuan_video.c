@@ -85,7 +85,7 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
                         "out_channels %lld differ from in_channels %lld: only text to video is implemented",
                         (long long)c->out_channels, (long long)c->in_channels);
-    return embed_read_rope_widths(config, "rope_axes_dim", c->D, c->axes);
+    return embed_read_rope_widths(config, "rope_axes_dim", (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status hunyuan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
@@ -201,7 +201,7 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     model->linspace_sigmas = true;
     model->sensitive_embedding = m->c.guidance_embeds;
     state_needs(m, model);
-    return joint_create_policy(params, m->j.heads, m->c.D, true, &model->attention[0]);
+    return joint_create_policy(params, m->j.heads, m->c.D, 1, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buff
     return part == JOINT_TEXT ? rows_part(both, 0, text) : rows_part(both, text, image);
 }
 
-dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
+dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, int text_biases,
                                dit_attention **out)
 {
     const dit_partition *partition = &params->partition;
@@ -23,7 +23,7 @@ dit_status joint_create_policy(const dit_model_params *params, int64_t heads, in
                                  .tokens = partition->text_count + partition->image_count,
                                  .text = partition->text_count,
                                  .replicated = partition->text_replicated,
-                                 .text_bias = text_bias};
+                                 .text_biases = text_biases};
     return dit_attention_create(params->rt, params->attention, &shape, out);
 }
 
@@ -209,7 +209,8 @@ static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int ind
                                              .eps = j->eps,
                                              .weight = weight,
                                              .cos = place_in(j, stream, j->cosines[stream]),
-                                             .sin = place_in(j, stream, j->sines[stream])});
+                                             .sin = place_in(j, stream, j->sines[stream]),
+                                             .rotary_stride = j->rotary_stride[stream]});
 }
 
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part)

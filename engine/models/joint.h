@@ -26,9 +26,9 @@ typedef enum { JOINT_TEXT, JOINT_IMAGE, JOINT_STREAMS, JOINT_BOTH = JOINT_STREAM
 
 /* Returns this rank's rows of one stream, or of both, in a dense buffer [batch, rows, cols]. */
 dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buffer, int64_t cols);
-/* Creates the attention policy for this tensor rank's heads over both streams; text_bias: text keys will get a bias
- * (dit_attention_set_text_bias). Collective. Errors: as dit_attention_create. */
-dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
+/* Creates the attention policy for this tensor rank's heads over both streams; text_biases: so many biases of text keys
+ * will be given (dit_attention_set_text_bias). Collective. Errors: as dit_attention_create. */
+dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, int text_biases,
                                dit_attention **out);
 /* Projects this rank's rows of text [batch, text tokens, k] to out [batch, this rank's text rows, n]. */
 void joint_project_text(dit_runtime *rt, const dit_partition *partition, const dit_linear *linear, const float *text,
@@ -83,9 +83,10 @@ typedef struct {
     const dit_partition *view;   /* the model's: rows are those of its window                */
     const dit_window *window;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
-    float *x, *normed;                                          /* [batch, rows, C]                            */
-    float *wide;                      /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
-    float *modulation[JOINT_STREAMS]; /* [batch, JOINT_MAX_CHUNKS C]; for both streams together: the image's     */
+    int64_t rotary_stride[JOINT_STREAMS]; /* batch entries of both are so far apart; 0: all entries have one  */
+    float *x, *normed;                    /* [batch, rows, C]                            */
+    float *wide;                          /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
+    float *modulation[JOINT_STREAMS];     /* [batch, JOINT_MAX_CHUNKS C]; for both streams together: the image's     */
 } joint;
 
 /* Makes the buffers (rt->step), and x the stream of the model. */

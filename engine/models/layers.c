@@ -124,6 +124,21 @@ dit_status layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_ro
     return layer_joined_add(rt, &mlp->out, hidden, y, gate, gate_stride);
 }
 
+void layer_gate(dit_runtime *rt, dit_rows gate, dit_rows value, dit_activation activation)
+{
+    if (is_joined(gate)) gate = rows_joined(gate), value = rows_joined(value);
+    for (int64_t b = 0; b < gate.batch && gate.rows; b++)
+        ops_multiply(rt, &(dit_multiply_args){.rows = gate.rows,
+                                              .cols = gate.cols,
+                                              .x = rows_entry(gate, b).data,
+                                              .factor = rows_entry(value, b).data,
+                                              .ldx = gate.ld,
+                                              .ld_factor = value.ld,
+                                              .y = rows_entry(gate, b).data,
+                                              .ldy = gate.ld,
+                                              .activation = activation});
+}
+
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm)
 {
     if (is_joined(x) && is_joined(y) && !norm->shift && !norm->scale) x = rows_joined(x), y = rows_joined(y);
@@ -143,6 +158,17 @@ void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *n
                                       .scale = norm->scale ? norm->scale + at : NULL,
                                       .shift = norm->shift ? norm->shift + at : NULL});
     }
+}
+
+void layer_normed_add(dit_runtime *rt, const float *output, float *scratch, const dit_layer_norm *norm, dit_rows y,
+                      const float *gate, int64_t gate_stride)
+{
+    int64_t entry = y.rows * y.cols;
+    layer_norm(rt, rows_dense((float *)output, y.batch, y.rows, y.cols), rows_dense(scratch, y.batch, y.rows, y.cols),
+               norm);
+    for (int64_t b = 0; b < y.batch && y.rows; b++)
+        dit_tp_add(rt, scratch + b * entry, y.rows, y.cols, NULL, gate ? gate + b * gate_stride : NULL,
+                   rows_entry(y, b).data, y.ld);
 }
 
 dit_status layer_joined_norm(dit_runtime *rt, dit_rows x, float eps, const float *weight)
@@ -174,8 +200,8 @@ void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm)
                                                       .eps = norm->eps,
                                                       .weight = norm->weight,
                                                       .bias = norm->bias,
-                                                      .cos = norm->cos,
-                                                      .sin = norm->sin});
+                                                      .cos = norm->cos ? norm->cos + b * norm->rotary_stride : NULL,
+                                                      .sin = norm->sin ? norm->sin + b * norm->rotary_stride : NULL});
 }
 
 void layer_local_attention(dit_runtime *rt, int64_t H, dit_rows q, dit_rows k, dit_rows v, const float *bias,
@@ -294,7 +320,8 @@ static dit_status load_fused(const dit_scope *scope, const char *const *names, i
     int count = 0;
     for (; names[count]; count++) {
         if (count == MAX_FUSED) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d fused layers", MAX_FUSED);
-        parts[count] = (dit_linear_part){full_name(scope, names[count], full[count]), rows, share};
+        parts[count] =
+            (dit_linear_part){.prefix = full_name(scope, names[count], full[count]), .rows = rows, .share = share};
     }
     return dit_weights_linear(scope->rt, scope->weights, parts, count, k, NULL, out);
 }
@@ -320,18 +347,37 @@ dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, 
                               scope->share, &out->linear, &out->bias);
 }
 
+/* Gives, for each (channel, cell), where (cell, channel) has it. The caller frees it. */
+static dit_status order_of_cells(int64_t channels, int64_t cells, int64_t **out)
+{
+    int64_t count = channels * cells, *order = malloc((size_t)count * sizeof *order);
+    *out = order;
+    if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld places", (long long)count);
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t cell = 0; cell < cells; cell++) order[c * cells + cell] = cell * channels + c;
+    return DIT_OK;
+}
+
 dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
                       dit_linear *out)
 {
     char full[MAX_NAME];
-    int64_t rows = channels * cells;
-    int64_t *order = malloc((size_t)rows * sizeof *order);
-    if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)rows);
-    for (int64_t c = 0; c < channels; c++)
-        for (int64_t cell = 0; cell < cells; cell++) order[c * cells + cell] = cell * channels + c;
-    dit_status st =
-        dit_weights_linear(scope->rt, scope->weights,
-                           &(dit_linear_part){.prefix = full_name(scope, name, full), .rows = rows}, 1, k, order, out);
+    int64_t *order;
+    DIT_TRY(order_of_cells(channels, cells, &order));
+    const dit_linear_part part = {.prefix = full_name(scope, name, full), .rows = channels * cells};
+    dit_status st = dit_weights_linear(scope->rt, scope->weights, &part, 1, k, order, out);
+    free(order);
+    return st;
+}
+
+dit_status scope_patch(const dit_scope *scope, const char *name, int64_t rows, int64_t channels, int64_t cells,
+                       dit_linear *out)
+{
+    char full[MAX_NAME];
+    int64_t *order;
+    DIT_TRY(order_of_cells(channels, cells, &order));
+    const dit_linear_part part = {.prefix = full_name(scope, name, full), .rows = rows, .columns = order};
+    dit_status st = dit_weights_linear(scope->rt, scope->weights, &part, 1, channels * cells, NULL, out);
     free(order);
     return st;
 }

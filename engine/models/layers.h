@@ -56,6 +56,9 @@ typedef struct {
 dit_status layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y,
                          const float *gate, int64_t gate_stride);
 
+/* gate = activation(gate) * value, a gated linear unit in place; both lie in one buffer. */
+void layer_gate(dit_runtime *rt, dit_rows gate, dit_rows value, dit_activation activation);
+
 /* y = norm(x) * weight + bias, then * (1 + scale) + shift. */
 typedef struct {
     dit_norm_kind kind;
@@ -65,6 +68,10 @@ typedef struct {
     int64_t modulation_stride;
 } dit_layer_norm;
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm);
+/* y += gate * norm(output [batch, y.rows, y.cols], dense): a module whose output is normalised. `scratch` has the size of
+ * output and may be output. */
+void layer_normed_add(dit_runtime *rt, const float *output, float *scratch, const dit_layer_norm *norm, dit_rows y,
+                      const float *gate, int64_t gate_stride);
 /* RMS norm in place over all heads together; x and weight [x.cols] have this rank's heads. Collective over the tensor
  * ranks. */
 dit_status layer_joined_norm(dit_runtime *rt, dit_rows x, float eps, const float *weight);
@@ -75,7 +82,8 @@ typedef struct {
     dit_norm_kind kind;
     float eps;
     const float *weight, *bias; /* [D]; weight NULL: no norm                                    */
-    const float *cos, *sin;     /* [rows, D], for every batch entry; NULL: no rotation          */
+    const float *cos, *sin;     /* [rows, D]; NULL: no rotation                                 */
+    int64_t rotary_stride;      /* batch entries of cos and sin are so far apart; 0: all have one */
 } dit_head_norm;
 void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm);
 
@@ -126,6 +134,10 @@ dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, 
  * (channel, cell), the order of our tokens. */
 dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
                       dit_linear *out);
+/* Loads a projection of patches whose stored inputs are (cell, channel), channel fastest, and packs it for (channel,
+ * cell). */
+dit_status scope_patch(const dit_scope *scope, const char *name, int64_t rows, int64_t channels, int64_t cells,
+                       dit_linear *out);
 /* Loads `name` [elements]. */
 dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
 /* Loads this rank's share of `name` [elements]. */

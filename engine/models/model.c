@@ -14,6 +14,7 @@ extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_qwen_image;
 extern const dit_model_ops dit_model_sd3;
 extern const dit_model_ops dit_model_wan;
+extern const dit_model_ops dit_model_z_image;
 
 /* All architectures, one row each. */
 /* clang-format off */
@@ -27,6 +28,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_qwen_image,
     &dit_model_sd3,
     &dit_model_wan,
+    &dit_model_z_image,
 };
 /* clang-format on */
 

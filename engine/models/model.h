@@ -121,6 +121,10 @@ struct dit_model {
     dit_graphs *graphs;               /* NULL: forwards are not recorded; freed with the model */
     dit_condition prepared;           /* of the newest prepare */
     float timestep_divisor;           /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
+    bool towards_image;               /* its time runs from noise, 0, to image, 1, and so does what it predicts: forward
+                                         takes 1 minus the above, and pipelines negate what it gives            */
+    float guidance_offset;            /* its pipelines add guidance_scale times the difference to the positive
+                                         prediction: 1 more than to the negative one; usually 0                 */
     bool linspace_sigmas;             /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
     bool rescales_guidance;           /* a guided prediction is made as long as the positive one, token by token */
     bool sensitive_embedding;         /* embeds values of several thousand: golden allows 5e-5 (README there) */

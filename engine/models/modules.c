@@ -28,6 +28,21 @@ dit_status module_add(dit_model *model, module_at at, const dit_joined *joined, 
     return DIT_OK;
 }
 
+dit_status module_add_normed(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, float *scratch,
+                             const dit_layer_norm *norm, dit_rows x, const float *gate, int64_t gate_stride)
+{
+    dit_runtime *rt = model->params.rt;
+    struct dit_module_watch *watch = model->modules;
+    int64_t elements = x.batch * x.rows * x.cols;
+    bool watched = is_watched(model, at.kind);
+    const float *output = scratch;
+    if (!module_is_taken(model, at.kind))
+        DIT_TRY(layer_joined_product(rt, joined, from, watched ? watch->place(watch, &at, elements) : scratch));
+    if (watched) DIT_TRY(watch->settle(watch, &at, elements, &output));
+    layer_normed_add(rt, output, scratch, norm, x, gate, gate_stride);
+    return DIT_OK;
+}
+
 dit_status module_add_mlp(dit_model *model, module_at at, const dit_mlp *mlp, dit_rows normed, dit_rows hidden,
                           dit_rows x, const float *gate, int64_t gate_stride)
 {

@@ -82,7 +82,7 @@ static dit_status read_config(const dit_config *config, qwen_config *c)
 {
     DIT_TRY(dit_config_read(config, fields, c));
     DIT_TRY(check_config(c));
-    return embed_read_rope_widths(config, "axes_dims_rope", c->D, c->axes);
+    return embed_read_rope_widths(config, "axes_dims_rope", (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status qwen_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
@@ -152,7 +152,7 @@ static dit_status qwen_create(const dit_model_params *params, dit_model *model)
     model->linspace_sigmas = model->rescales_guidance = true;
     model->needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
     model->needs[DIT_CONDITION_TEXT_MASK] = (dit_condition_need){.elements = part->text_tokens, .optional = true};
-    return joint_create_policy(params, m->j.heads, m->c.D, true, &model->attention[0]);
+    return joint_create_policy(params, m->j.heads, m->c.D, 1, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */

@@ -167,7 +167,7 @@ static dit_status make_policies(const dit_model_params *params, const sd3 *m, di
 {
     dit_attention_shape image = {
         .B = params->partition.batch, .H = m->j.heads, .D = m->c.D, .tokens = params->partition.image_count};
-    DIT_TRY(joint_create_policy(params, m->j.heads, m->c.D, false, &model->attention[0]));
+    DIT_TRY(joint_create_policy(params, m->j.heads, m->c.D, 0, &model->attention[0]));
     for (int64_t i = 0; i < m->c.layers; i++) image.calls += m->blocks[i].dual; /* of the stage */
     return image.calls ? dit_attention_create(params->rt, params->attention, &image, &model->attention[1]) : DIT_OK;
 }

@@ -26,14 +26,14 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     int64_t cfg = dit_comm_size(rt->comm[DIT_AXIS_CFG]), data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
     int64_t degree = dit_parallel_sequence_degree(&rt->parallel), sequence_rank = sequence_rank_of(rt);
     bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
-    dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
+    dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = dit_facts_text_rows(facts)};
     part.segments = facts->segments > 1 ? facts->segments : 1;
     part.segment_tokens = facts->image_tokens / part.segments;
     part.segment_count = part.segment_tokens / degree;
     part.bands = dit_parallel_bands(&rt->parallel, facts);
     part.sequence_rank = sequence_rank, part.sequence_degree = degree;
     part.image_count = part.segments * part.segment_count;
-    part.text_count = split ? facts->text_tokens / degree : facts->text_tokens;
+    part.text_count = split ? part.text_tokens / degree : part.text_tokens;
     part.text_begin = split ? sequence_rank * part.text_count : 0;
     part.text_replicated = !split;
     part.images = facts->num_images / data;

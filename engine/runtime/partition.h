@@ -19,7 +19,7 @@ typedef struct {
     int64_t segment_count;                       /* this rank's rows of each segment                  */
     int64_t bands;                               /* parts of these rows, by dit_range_cut; 0: one     */
     int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
-    int64_t text_tokens, text_begin, text_count; /* St, and this rank's rows; all of them if replicated */
+    int64_t text_tokens, text_begin, text_count; /* rows of text, and this rank's; all if replicated    */
     bool text_replicated;                        /* joint text held by every sequence rank             */
     int64_t images, image_first;                 /* this data rank's images                            */
     int64_t branches, branch_first;              /* this cfg rank's guidance branches                  */

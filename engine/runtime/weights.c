@@ -168,6 +168,13 @@ static void permute_rows(const float *src, int64_t rows, int64_t k, const int64_
     for (int64_t row = 0; row < rows; row++) memcpy(dst + row * k, src + order[row] * k, (size_t)k * sizeof *dst);
 }
 
+/* Puts the columns of a [rows, k] matrix into a new order. */
+static void permute_columns(const float *src, int64_t rows, int64_t k, const int64_t *order, float *dst)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t col = 0; col < k; col++) dst[row * k + col] = src[row * k + order[col]];
+}
+
 /* Returns the share of a part; a zeroed one means all. */
 static dit_share share_of(const dit_linear_part *part)
 {
@@ -204,6 +211,11 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     if (order) {
         DIT_TRY(dit_arena_host(&rt->step, rows * k, &ordered));
         permute_rows(data, dit_runtime_values(rt, rows), k, order, ordered);
+        *weight = ordered;
+    }
+    if (part->columns) {
+        DIT_TRY(dit_arena_host(&rt->step, rows * k, &ordered));
+        permute_columns(*weight, dit_runtime_values(rt, rows), k, part->columns, ordered);
         *weight = ordered;
     }
     *bias = NULL;

@@ -25,6 +25,7 @@ typedef struct {
     const char *prefix;
     int64_t rows;
     dit_share share;
+    const int64_t *columns; /* NULL: as stored; or for each packed column the stored one */
 } dit_linear_part;
 
 /* Reads the whole parameter `name` of the given shape into out (caller's, fp32).

@@ -187,8 +187,9 @@ static dit_range parts_of(const dit_sampler *s, const dit_window *window)
 
 dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
 {
-    for (int64_t b = 0; b < s->partition.batch; b++)
-        s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
+    float last = s->model->timestep_divisor, timestep = s->scheduler->timesteps[step];
+    if (s->model->towards_image) timestep = last - timestep;
+    for (int64_t b = 0; b < s->partition.batch; b++) s->timestep[b] = timestep / last;
     return dit_runtime_upload(s->rt, s->timestep, s->partition.batch);
 }
 
@@ -243,13 +244,16 @@ static void rescale(dit_sampler *s, const float *positive, int64_t rows)
     ops_row_scale(s->rt, &args);
 }
 
-/* noise_pred = negative + g (positive - negative). Learned variance, in channels beyond the latent's, is dropped. */
+/* noise_pred = negative + g (positive - negative), negated where the model predicts the way to the image. Learned
+ * variance, in channels beyond the latent's, is dropped. */
 static dit_status guide(dit_sampler *s, const dit_window *window)
 {
     int64_t outer = s->partition.segments * window->count, channels = s->channels;
     int64_t rows = s->partition.batch * outer, elements = s->partition.images * outer * channels;
     bool guided = s->rt->facts.guidance_branches == 2;
     float scale = s->second && s->model == s->second ? s->second_guidance_scale : s->guidance_scale;
+    float sign = s->model->towards_image ? -1.0f : 1.0f;
+    scale += s->model->guidance_offset;
     float *prediction = guided ? s->prediction : s->noise_pred;
     const float *negative = prediction, *positive = prediction + elements;
     ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
@@ -260,7 +264,12 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
                                      .src_stride = {0, s->model->output_channels, channels},
                                      .dst = prediction,
                                      .dst_stride = {0, channels, channels}});
-    if (!guided) return DIT_OK;
+    if (!guided) {
+        if (sign < 0)
+            ops_combine(s->rt, &(dit_combine_args){
+                                   .elements = elements, .count = 1, .x = {prediction}, .a = {sign}, .y = prediction});
+        return DIT_OK;
+    }
     if (s->partition.branches == 1) {
         DIT_TRY(dit_comm_all_gather(s->rt->comm[DIT_AXIS_CFG], s->prediction, s->gathered,
                                     elements * (int64_t)sizeof *s->gathered));
@@ -270,7 +279,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
     ops_combine(s->rt, &(dit_combine_args){.elements = elements,
                                            .count = 2,
                                            .x = {negative, positive},
-                                           .a = {1.0f - scale, scale},
+                                           .a = {sign * (1.0f - scale), sign * scale},
                                            .y = s->noise_pred});
     if (rescales(s)) rescale(s, positive, elements / channels);
     return DIT_OK;

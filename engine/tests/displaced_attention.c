@@ -168,7 +168,7 @@ static void run_variant(const variant *v)
                                  .tokens = v->text_rows + OWN_ROWS,
                                  .text = v->text_rows,
                                  .replicated = v->text && !v->split,
-                                 .text_bias = v->text > 0};
+                                 .text_biases = v->text > 0};
     if (dit_runtime_init(&params, &rt) != DIT_OK || dit_attention_create(&rt, "auto", &shape, &attention) != DIT_OK)
         dit_comm_abort(4);
     expect(strcmp(dit_attention_name(attention), dit_patch_method_name(v->parallel.patch_method)) == 0, v->name,

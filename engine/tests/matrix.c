@@ -98,9 +98,11 @@ static cJSON *with_blocks(const cJSON *model, const char *class_name)
 {
     cJSON *copy = cJSON_Duplicate(model, true), *override = member(copy, "override");
     const dit_architecture *architecture = dit_architecture_find(class_name);
-    bool paired = architecture && architecture->paired, single = member(override, "num_single_layers") != NULL;
-    set_number(override, "num_layers", paired ? BLOCKS + 1 : single ? 2 : BLOCKS);
-    if (single) set_number(override, "num_single_layers", BLOCKS - 2);
+    const char *first = architecture ? architecture->kinds[0].key : "num_layers";
+    const char *second = architecture ? architecture->kinds[1].key : NULL;
+    bool paired = architecture && architecture->paired, two = second && member(override, second);
+    set_number(override, first, paired ? BLOCKS + 1 : two ? 2 : BLOCKS);
+    if (two) set_number(override, second, BLOCKS - 2);
     return copy;
 }
 

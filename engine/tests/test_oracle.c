@@ -96,7 +96,7 @@ static fixture *open_fixture(const char *policy, bool text_bias)
     fixture *f = calloc(1, sizeof *f);
     dit_runtime *rt = &f->rt;
     const dit_attention_shape shape = {
-        .B = B, .H = H, .D = D, .calls = CALLS, .tokens = ROWS, .text = TEXT, .text_bias = text_bias};
+        .B = B, .H = H, .D = D, .calls = CALLS, .tokens = ROWS, .text = TEXT, .text_biases = text_bias};
     dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
     dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
     dit_arena_init(&rt->comm_arena, &rt->ledger, DIT_MEMORY_COMM);

@@ -94,7 +94,7 @@ static fixture *open_fixture(const setup *s)
                                        .tokens = text_rows(s) + ROWS,
                                        .text = text_rows(s),
                                        .replicated = s->text && !s->split,
-                                       .text_bias = s->bias};
+                                       .text_biases = s->bias};
     assert_int_equal(dit_attention_create(&f->rt, "auto", &shape, &f->attention), DIT_OK);
     if (s->bias) set_bias(f);
     return f;

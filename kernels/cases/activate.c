@@ -37,6 +37,7 @@ static const dit_kernel_case checked[] = {
     ACTIVATE(50, 0),
     ACTIVATE(1, ERF),
     ACTIVATE(70003, ERF),
+    ACTIVATE(20011, TANH),
     ACTIVATE(1 << 20, GELU | TIMED),
     ACTIVATE(1 << 20, ERF | TIMED),
     ACTIVATE(1 << 20, SILU | TIMED),

@@ -74,6 +74,7 @@ static const struct {
     {GATE, "gate"},     {MODULATE, "modulate"}, {DIT_CASE_HIDDEN, "hidden"},
     {RMS, "rms"},       {NORMED, "norm"},       {ROPE, "rope"},
     {LSE, "lse"},       {FUSED, "fused"},       {STRIDED, "strided"},
+    {TANH, "tanh"},
 };
 
 void dit_case_describe(const dit_kernel_case *c, char *out, int size)
@@ -139,6 +140,7 @@ dit_activation dit_case_activation(const dit_kernel_case *c)
 {
     if (c->flags & GELU) return DIT_ACT_GELU_TANH;
     if (c->flags & ERF) return DIT_ACT_GELU_ERF;
+    if (c->flags & TANH) return DIT_ACT_TANH;
     return c->flags & SILU ? DIT_ACT_SILU : DIT_ACT_NONE;
 }
 

@@ -21,6 +21,7 @@ static void activate_range(void *context, int64_t begin, int64_t end, int worker
     case DIT_ACT_GELU_ERF: activate_as(a, begin, end, DIT_ACT_GELU_ERF); break;
     case DIT_ACT_SILU: activate_as(a, begin, end, DIT_ACT_SILU); break;
     case DIT_ACT_RELU: activate_as(a, begin, end, DIT_ACT_RELU); break;
+    case DIT_ACT_TANH: activate_as(a, begin, end, DIT_ACT_TANH); break;
     default: activate_as(a, begin, end, DIT_ACT_NONE); break;
     }
 }

@@ -30,6 +30,7 @@ static void multiply_rows(void *context, int64_t begin, int64_t end, int worker)
     case DIT_ACT_GELU_ERF: multiply_as(a, begin, end, DIT_ACT_GELU_ERF); break;
     case DIT_ACT_SILU: multiply_as(a, begin, end, DIT_ACT_SILU); break;
     case DIT_ACT_RELU: multiply_as(a, begin, end, DIT_ACT_RELU); break;
+    case DIT_ACT_TANH: multiply_as(a, begin, end, DIT_ACT_TANH); break;
     default: multiply_as(a, begin, end, DIT_ACT_NONE); break;
     }
 }

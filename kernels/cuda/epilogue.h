@@ -48,6 +48,9 @@ template <int WIDTH> static __device__ inline void activate(dit_activation activ
     } else if (activation == DIT_ACT_RELU) {
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) x[i] = x[i] < 0 ? 0.0f : x[i];
+    } else if (activation == DIT_ACT_TANH) {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) x[i] = tanhf(x[i]);
     }
 }
 

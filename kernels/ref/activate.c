@@ -12,6 +12,7 @@ double dit_ref_activation(double x, dit_activation activation)
     case DIT_ACT_GELU_ERF: return 0.5 * x * erfc(-x * sqrt_half);
     case DIT_ACT_SILU: return x / (1.0 + exp(-x));
     case DIT_ACT_RELU: return x < 0 ? 0 : x;
+    case DIT_ACT_TANH: return tanh(x);
     default: return x;
     }
 }

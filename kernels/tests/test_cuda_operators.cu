@@ -268,7 +268,7 @@ static void heads_are_normed_and_turned_as_the_reference_does(void **)
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
 static const dit_activation activations[] = {DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF, DIT_ACT_SILU,
-                                             DIT_ACT_RELU};
+                                             DIT_ACT_RELU, DIT_ACT_TANH};
 
 static void activations_are_the_reference(void **)
 {

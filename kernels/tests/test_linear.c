@@ -225,6 +225,9 @@ static void edges(dit_arena *arena)
     kernels->activate(pool, &(dit_activate_args){.elements = 8, .x = in, .y = out, .activation = DIT_ACT_RELU});
     for (int i = 0; i < 7; i++) assert_true(out[i] == (in[i] > 0 ? in[i] : 0));
     assert_true(isnan(out[7]));
+    kernels->activate(pool, &(dit_activate_args){.elements = 8, .x = in, .y = out, .activation = DIT_ACT_TANH});
+    for (int i = 0; i < 7; i++) assert_true(fabsf(out[i] - tanhf(in[i])) < 2e-7f);
+    assert_true(isnan(out[7]));
 }
 
 static void activations_are_right_far_out_and_keep_nan(void **state)

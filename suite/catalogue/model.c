@@ -17,13 +17,25 @@ static int64_t integer_member(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
 }
 
+/* The blocks of a config, by the keys of its class. */
+static int64_t count_layers(const dit_architecture *architecture, const cJSON *config)
+{
+    int64_t layers = 0;
+    if (!architecture) return integer_member(config, "num_layers") + integer_member(config, "num_single_layers");
+    for (int i = 0; i < DIT_BLOCK_KINDS && architecture->kinds[i].key; i++)
+        layers += integer_member(config, architecture->kinds[i].key);
+    return layers;
+}
+
 /* Layers times width squared: what a transformer's parameters grow with. */
 static double weight_of(const cJSON *config)
 {
-    double hidden =
-        (double)integer_member(config, "num_attention_heads") * (double)integer_member(config, "attention_head_dim");
-    int64_t layers = integer_member(config, "num_layers") + integer_member(config, "num_single_layers");
-    return (double)layers * hidden * hidden;
+    const char *family = dit_json_text_or(config, "_class_name", NULL);
+    const dit_architecture *architecture = family ? dit_architecture_find(family) : NULL;
+    const char *width = architecture ? architecture->width_key : NULL;
+    double hidden = (double)integer_member(config, width ? width : "attention_head_dim");
+    if (!width) hidden *= (double)integer_member(config, "num_attention_heads");
+    return (double)count_layers(architecture, config) * hidden * hidden;
 }
 
 /* Bytes and flops are products of several sizes, and whole numbers of 64 bits. */

@@ -200,7 +200,8 @@ static int64_t text_rows(const subject *s)
 {
     bool split = dit_parallel_joint_text(&s->parallel, &s->facts) == DIT_JOINT_TEXT_SPLIT;
     if (!s->facts.joint) return 0;
-    return split ? s->facts.text_tokens / dit_parallel_sequence_degree(&s->parallel) : s->facts.text_tokens;
+    return split ? dit_facts_text_rows(&s->facts) / dit_parallel_sequence_degree(&s->parallel)
+                 : dit_facts_text_rows(&s->facts);
 }
 
 static int64_t image_rows(const subject *s)
@@ -216,7 +217,7 @@ typedef struct {
 static kept_rows kept_by_pipeline(const subject *s)
 {
     int64_t ulysses = s->parallel.degree[DIT_AXIS_ULYSSES], text = text_rows(s);
-    return (kept_rows){image_rows(s) * ulysses, text < s->facts.text_tokens ? text * ulysses : text};
+    return (kept_rows){image_rows(s) * ulysses, text < dit_facts_text_rows(&s->facts) ? text * ulysses : text};
 }
 
 static kept_rows kept_by_patch(const subject *s, int patch)
@@ -225,7 +226,8 @@ static kept_rows kept_by_patch(const subject *s, int patch)
     int neighbours = (patch > 0) + (patch < s->parallel.degree[DIT_AXIS_PATCH] - 1);
     int64_t shared = dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments;
     switch (s->parallel.patch_method) {
-    case DIT_PATCH_DISTRIFUSION: return (kept_rows){s->facts.image_tokens, s->facts.joint ? s->facts.text_tokens : 0};
+    case DIT_PATCH_DISTRIFUSION:
+        return (kept_rows){s->facts.image_tokens, s->facts.joint ? dit_facts_text_rows(&s->facts) : 0};
     case DIT_PATCH_PCPP: return (kept_rows){neighbours * shared, 0};
     default: return (kept_rows){0, 0};
     }
@@ -305,7 +307,7 @@ static dit_status add_attention_exchanges(cJSON *list, const subject *s)
 {
     const int *degree = s->parallel.degree;
     bool store = degree[DIT_AXIS_PIPEFUSION] > 1 && dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
-    bool text = s->facts.joint && text_rows(s) == s->facts.text_tokens;
+    bool text = s->facts.joint && text_rows(s) == dit_facts_text_rows(&s->facts);
     if (degree[DIT_AXIS_ULYSSES] > 1)
         DIT_TRY(add_exchange(list, "q, k, v: one all_to_all each over %d ulysses ranks, tokens for heads",
                              degree[DIT_AXIS_ULYSSES]));

@@ -69,7 +69,8 @@ static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_
     for (int64_t i = 0; i < e->H * D; i++) order[i] = i / D * D + i % D / 2 + i % 2 * (D / 2);
     snprintf(query, sizeof query, "%s%s", scope->prefix, names[0]);
     snprintf(key, sizeof key, "%s%s", scope->prefix, names[1]);
-    const dit_linear_part parts[2] = {{query, f->heads * D, scope->share}, {key, f->key_heads * D, scope->share}};
+    const dit_linear_part parts[2] = {{.prefix = query, .rows = f->heads * D, .share = scope->share},
+                                      {.prefix = key, .rows = f->key_heads * D, .share = scope->share}};
     dit_status st = dit_weights_linear(scope->rt, scope->weights, parts, 2, f->width, order, &block->qkv);
     free(order);
     if (st != DIT_OK) return st;
