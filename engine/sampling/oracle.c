@@ -14,6 +14,13 @@ typedef struct {
     float *output;           /* [batch, image_count, output_channels] of one forward */
 } oracle_state;
 
+static dit_status tell_policies(const dit_model *model, const dit_oracle *oracle)
+{
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (model->attention[i]) DIT_TRY(dit_attention_set_oracle(model->attention[i], oracle));
+    return DIT_OK;
+}
+
 static dit_status oracle_create(dit_sampler *s)
 {
     const dit_partition *part = &s->partition;
@@ -21,8 +28,8 @@ static dit_status oracle_create(dit_sampler *s)
     DIT_TRY(dit_arena_alloc(&s->rt->image, sizeof(oracle_state), &memory));
     oracle_state *state = s->executor_state = memory;
     dit_oracle_init(&state->oracle, s->emulates, &s->rt->facts);
-    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
-        if (s->model->attention[i]) DIT_TRY(dit_attention_set_oracle(s->model->attention[i], &state->oracle));
+    DIT_TRY(tell_policies(s->first, &state->oracle));
+    if (s->second) DIT_TRY(tell_policies(s->second, &state->oracle)); /* every step is synchronous then: legality.c */
     state->cache = NULL;
     if (s->emulates_cache) DIT_TRY(dit_cache_oracle_create(s, &state->oracle, &state->cache));
     return dit_arena_fp32(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
