@@ -70,7 +70,7 @@ static void *buffer_of(const sim_group *group, int64_t bytes)
     struct dit_sim_buffer *buffer = group->buffer;
     if (!buffer) return NULL;
     if (bytes <= buffer->bytes) return buffer->at;
-    buffer->bytes = bytes > least ? 2 * bytes : least;
+    buffer->bytes = bytes > least ? bytes : least;
     buffer->at = SMPI_SHARED_MALLOC((size_t)buffer->bytes);
     return buffer->at;
 }
