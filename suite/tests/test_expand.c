@@ -250,6 +250,8 @@ static void true_guidance_gives_them_two_branches(void **state)
     suite_workload_release(&workload);
     fixture_dropped("\"defaults\":{" MINI_FLUX ",\"true_cfg_scale\":1,\"cfg_degree\":2}", DIT_ERR_CONSTRAINT_CFG,
                     "two guidance branches");
+    fixture_dropped("\"defaults\":{" PIXART ",\"guidance_scale\":1,\"cfg_degree\":2}", DIT_ERR_CONSTRAINT_CFG,
+                    "needs two guidance branches"); /* a pipeline runs one at this scale */
     fixture_dropped("\"defaults\":{" PIXART ",\"true_cfg_scale\":4}", DIT_ERR_CONSTRAINT_CFG, "both branches");
 }
 

@@ -170,6 +170,17 @@ static const dit_parallel *settings_of(const suite_cell *cell)
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
+/* What guides the denoising. As in a pipeline, a scale of at most 1 asks for no second branch of a model that computes
+ * two. A scale that cannot be told is refused where the case is written (put_document). */
+static const char *guidance_of(const suite_cell *cell)
+{
+    double scale;
+    if (strcmp(cell->model->guidance, "cfg") != 0) return cell->model->guidance;
+    if (suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale) == DIT_OK) return scale > 1 ? "cfg" : "none";
+    dit_error_clear();
+    return "cfg";
+}
+
 static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
     cJSON *model = dit_json_put_object(w, document, "model");
@@ -187,7 +198,7 @@ static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *documen
     suite_member_shared(w, text, cell->model->text, "dim");
     suite_member_shared(w, text, cell->model->text, "pooled_dim");
     suite_member_shared(w, text, cell->model->text, "injection");
-    dit_json_put_string(w, model, "guidance", cell->model->guidance);
+    dit_json_put_string(w, model, "guidance", guidance_of(cell));
     suite_cell_put_model_weights(w, cell, model);
     if (cell->model->boundary_ratio > 0) suite_cell_put_second(w, cell, model);
 }
@@ -238,7 +249,7 @@ static double true_cfg_scale(const suite_cell *cell)
 /* Texts of an image: with guidance the negative one, too. */
 static double texts_of_image(const suite_cell *cell)
 {
-    return strcmp(cell->model->guidance, "cfg") == 0 || true_cfg_scale(cell) > 1 ? 2 : 1;
+    return strcmp(guidance_of(cell), "cfg") == 0 || true_cfg_scale(cell) > 1 ? 2 : 1;
 }
 
 /* The encoder whose tokens follow the case's; the one with most. */
@@ -266,7 +277,8 @@ static void put_text_encoders(dit_json_writer *w, const suite_cell *cell, cJSON 
     cJSON *list = own && !shares_texts(cell) ? suite_text_encoders_plain(own) : cJSON_Duplicate(own, true), *entry;
     if (!own) return;
     if (!list) dit_json_put_status(w, DIT_FAIL(DIT_ERR_MEMORY, "no memory for text encoders"));
-    cJSON_ArrayForEach(entry, list) if (reads_prompts(cell))
+    bool counted = reads_prompts(cell) || strcmp(guidance_of(cell), cell->model->guidance) != 0;
+    cJSON_ArrayForEach(entry, list) if (counted)
         cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(entry, "runs"), texts_of_image(cell));
     cJSON *longest = reads_prompts(cell) ? longest_encoder(list) : NULL;
     if (longest)
