@@ -281,7 +281,7 @@ typedef struct {
     X(ROW_SQUARES,     row_squares,     dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
       "norm",          DIT_OPERAND(x) DIT_OPERAND(squares))                                                            \
     X(ROW_SCALE,       row_scale,       dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
-      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight))                                        \
+      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight) DIT_OPERAND(like))                      \
     X(DIFFERENCE,      difference,      dit_difference_args,   dit_ref, difference,      pass,            other,       \
       "difference",    DIT_OPERAND(a) DIT_OPERAND(b) DIT_OPERAND(of_rows) DIT_OPERAND(sums))
 // clang-format on

@@ -197,6 +197,7 @@ static cudnnPointwiseMode_t mode_of(dit_activation activation)
     if (activation == DIT_ACT_GELU_TANH) return CUDNN_POINTWISE_GELU_APPROX_TANH_FWD;
     if (activation == DIT_ACT_GELU_ERF) return CUDNN_POINTWISE_GELU_FWD;
     if (activation == DIT_ACT_RELU) return CUDNN_POINTWISE_RELU_FWD;
+    if (activation == DIT_ACT_TANH) return CUDNN_POINTWISE_TANH_FWD;
     return CUDNN_POINTWISE_SWISH_FWD; /* beta is 1 where it is not set: x sigmoid(x) */
 }
 

@@ -146,6 +146,7 @@ float pointwise(cudnnPointwiseMode_t mode, float x, float b)
     case CUDNN_POINTWISE_EXP: return expf(x);
     case CUDNN_POINTWISE_LOG: return logf(x);
     case CUDNN_POINTWISE_RELU_FWD: return x < 0 ? 0.0f : x;
+    case CUDNN_POINTWISE_TANH_FWD: return tanhf(x);
     case CUDNN_POINTWISE_SWISH_FWD: return x / (1.0f + expf(-x));
     case CUDNN_POINTWISE_GELU_FWD: return 0.5f * x * (1.0f + erff(x * 0.70710678f));
     case CUDNN_POINTWISE_GELU_APPROX_TANH_FWD:
