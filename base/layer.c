@@ -1,7 +1,8 @@
 /* Closed forms of one attention layer. Notation: B batch, n rows of a rank, D head size, u and r the Ulysses and ring
  * degrees, h and w the padded numbers of query and key heads of a rank, e = 4 bytes. One forward sends
  *   Ulysses   q, k, v out and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages; packed in 2 B (u-1)
- *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; with whole rows r-1 hops of k, then r-1 of v
+ *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; with whole rows r-1 hops of k, then r-1 of v;
+ *             gathered, the same bytes to r-1 ranks
  * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e.
  */
 #include "base/layer.h"
@@ -27,7 +28,8 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
     return index >= 0;
 }
 
-static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {"ring", "ring-self-attention", "token-ring"};
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {"ring", "ring-self-attention", "token-ring",
+                                                                         "all-gather"};
 
 const char *dit_ring_method_name(dit_ring_method method)
 {
@@ -213,7 +215,14 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
                           "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
 }
 
-/* Checks ring methods other than merging: they need a ring and no other axis, no mask, and ranks of equal length. */
+/* Whether the method has causal masks, and rows of padding. */
+static bool takes_any_tokens(dit_ring_method method)
+{
+    return method == DIT_RING_MERGE || method == DIT_RING_GATHER;
+}
+
+/* Checks ring methods other than merging: they need a ring and no other axis, and some no mask and ranks of equal
+ * length. */
 static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
@@ -226,6 +235,7 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
                      "%s needs a ring and no other axis; here are ring_degree %lld, ulysses_degree %lld", name,
                      (long long)cut.r, (long long)cut.u),
             "use ring_degree above 1, or attention \"auto\"");
+    if (takes_any_tokens(layer->ring)) return DIT_OK;
     if (layer->causal) return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no causal mask", name), hint);
     if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld", name,
@@ -299,6 +309,7 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
     dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
     dit_volume *ulysses = &out->at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
     dit_volume *ring = &out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
+    dit_volume *gather = &out->at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
     int64_t head = layer->head_dim * element_bytes(layer), peers = layer->batch * (cut.u - 1);
     memset(out, 0, sizeof *out);
     if (layer->packed) {
@@ -315,7 +326,8 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
     } else if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
     else
-        add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
+        add(layer->ring == DIT_RING_GATHER ? gather : ring, cut.r - 1,
+            2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
 }
 
 void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int64_t bytes[4])
@@ -335,6 +347,11 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     if (layer->ring == DIT_RING_QUERIES) {
         bytes[2] = cut.ring_rows * heads.heads * layer->batch * EXACT_BYTES;
         bytes[3] = cut.ring_rows * heads.heads * (2 * head + 4 * exact + 4 * layer->batch * EXACT_BYTES);
+    }
+    if (layer->ring == DIT_RING_GATHER) {
+        bytes[1] += layer->causal ? layer->tokens * (int64_t)sizeof(int32_t) : 0;
+        bytes[2] = 2 * layer->tokens * heads.kv_heads * head;
+        bytes[3] = 2 * cut.r * cut.ring_rows * heads.kv_heads * head;
     }
     if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
 }

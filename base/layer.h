@@ -31,9 +31,10 @@ typedef enum {
     DIT_RING_WHOLE_ROWS, /* Ring Self-Attention: keys, then values, with whole rows of scores between
                             (arXiv:2105.13120)                                                                   */
     DIT_RING_QUERIES,    /* TokenRing: q travels, results return to their owner (arXiv:2412.20501)               */
+    DIT_RING_GATHER,     /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
     DIT_RING_METHOD_COUNT
 } dit_ring_method;
-const char *dit_ring_method_name(dit_ring_method method); /* "ring", "ring-self-attention", "token-ring" */
+const char *dit_ring_method_name(dit_ring_method method); /* "ring", "token-ring", ... */
 bool dit_ring_method_from_name(const char *name, dit_ring_method *out);
 
 typedef struct {

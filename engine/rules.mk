@@ -103,7 +103,7 @@ $(BUILD)/engine/tests/test_clip.o: FILE_CFLAGS += $(if $(CLIP_LIBRARY),-DDITBENC
 $(BUILD)/tests/engine_test_clip: ENGINE_LIBS += $(if $(CLIP_LIBRARY),$(LIBAV_LIBS))
 TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
 	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention $(BUILD)/tests/engine_shapes \
-	$(BUILD)/tests/engine_matrix $(BUILD)/tests/engine_device_messages
+	$(BUILD)/tests/engine_matrix $(BUILD)/tests/engine_device_messages $(BUILD)/tests/engine_layers
 
 # The emulated device with a communicator: NCCL's calls are answered by a double.
 EMULATED_NCCL := $(BUILD)/tests/ditbench-cuda-emulated-nccl.so

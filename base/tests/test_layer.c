@@ -221,6 +221,36 @@ static void queries_that_travel_cost_a_log_sum_exp_more_than_keys(void **state)
     }
 }
 
+static void gathered_keys_are_a_rings_bytes_in_another_collective(void **state)
+{
+    dit_layer merged = {.tokens = 240, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2}, gathered = merged;
+    (void)state;
+    gathered.ring = DIT_RING_GATHER;
+    for (int r = 2; r <= 8; r *= 2) {
+        const dit_parallel parallel = mesh(1, r);
+        dit_volume_table table;
+        dit_layer_volume(&parallel, &gathered, &table);
+        const dit_volume *volume = &table.at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+        assert_int_equal(volume->messages, r - 1);
+        assert_int_equal(volume->bytes, 2 * (r - 1) * 2 * 240 / r * 4 * 8 * 4); /* 2 (r-1) B n Hk D e */
+        assert_int_equal(volume->bytes, bytes_of(&merged, 1, r, NULL));
+        assert_int_equal(volume->bytes, dit_volume_total_bytes(&table));
+    }
+}
+
+static void gathered_keys_have_masks_and_padding_but_no_ulysses(void **state)
+{
+    dit_parallel ring = mesh(1, 4), both = mesh(2, 2), one = mesh(1, 1);
+    dit_layer layer = layer_of(23, DIT_TOKEN_ZIGZAG);
+    (void)state;
+    layer.ring = DIT_RING_GATHER, layer.causal = layer.pad_tokens = true;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_OK);
+    assert_int_equal(dit_layer_check(&both, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->message, "all-gather needs a ring"));
+    assert_int_equal(dit_layer_check(&one, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    dit_error_clear();
+}
+
 static int64_t scores_of(int64_t tokens, int r)
 {
     dit_layer layer = {
@@ -351,6 +381,8 @@ int main(void)
         cmocka_unit_test(padding_is_paid_for),
         cmocka_unit_test(whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages),
         cmocka_unit_test(queries_that_travel_cost_a_log_sum_exp_more_than_keys),
+        cmocka_unit_test(gathered_keys_are_a_rings_bytes_in_another_collective),
+        cmocka_unit_test(gathered_keys_have_masks_and_padding_but_no_ulysses),
         cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
         cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),

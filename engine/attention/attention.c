@@ -193,6 +193,14 @@ void dit_attention_free(dit_attention *attention)
     free(attention);
 }
 
+dit_status attention_layer_alone(const dit_attention *attention)
+{
+    if (attention->shape.order) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
+        "it belongs to program attention; in a model \"ring\" gives the same result");
+}
+
 dit_status attention_take(dit_attention *attention, int64_t bytes, void **out)
 {
     int i = 0;

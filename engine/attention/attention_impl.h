@@ -49,6 +49,7 @@ struct dit_attention {
     X(usp)                                                                                                             \
     X(rsa)                                                                                                             \
     X(token_ring)                                                                                                      \
+    X(all_gather)                                                                                                      \
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
@@ -57,6 +58,8 @@ struct dit_attention {
 DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
 #undef DIT_ATTENTION_DECLARE
 
+/* Refuses a model's call, for policies that serve one layer. Errors: DIT_ERR_UNSUPPORTED. */
+dit_status attention_layer_alone(const dit_attention *attention);
 /* Gives *out zeroed host memory that lives as long as the policy, for its state. At most DIT_ATTENTION_TAKEN times a
  * policy. Errors: DIT_ERR_MEMORY. */
 dit_status attention_take(dit_attention *attention, int64_t bytes, void **out);
@@ -84,6 +87,10 @@ dit_status attention_local_forward(dit_attention *attention, const dit_attention
  * the messages of `exchange` on the ring move; NULL: nothing is under way. */
 void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange);
 
+/* Copies the rows of `keys` that are one rank's own, without replicated text, to kv [2][B][n][kv_heads D] dense: K,
+ * then V. */
+void attention_pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys,
+                       float *kv);
 /* The buffers of ring attention (ring.c). create takes them for calls of at most `shape`. Errors: DIT_ERR_MEMORY. */
 typedef struct attention_ring attention_ring;
 dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out);

@@ -44,7 +44,7 @@ typedef struct {
 
 static balance weigh(const everyone *all)
 {
-    balance b = {.slots = all->size * all->hops};
+    balance b = {0};
     double waited = 0, passed = 0;
     for (int rank = 0; rank < all->size; rank++) {
         const dit_layer_share *share = share_of(all, rank);
@@ -55,11 +55,15 @@ static balance weigh(const everyone *all)
     }
     for (int hop = 0; hop < all->hops; hop++) {
         double most = 0;
+        int idle = 0;
         for (int rank = 0; rank < all->size; rank++) {
             most = fmax(most, hop_of(all, rank, hop)->flops);
-            b.idle_slots += hop_of(all, rank, hop)->flops <= 0;
+            idle += hop_of(all, rank, hop)->flops <= 0;
         }
         b.steps += most;
+        if (idle == all->size) continue; /* the policy has fewer hops */
+        b.idle_slots += idle;
+        b.slots += all->size;
     }
     b.waiting = passed > 0 ? waited / passed : 0;
     return b;

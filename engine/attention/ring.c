@@ -36,8 +36,8 @@ dit_status attention_ring_create(dit_attention *attention, const dit_attention_s
     return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->lse);
 }
 
-/* Copies the travelling rows to kv, [2][B][n][kv_heads D] dense: K, then V. */
-static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys, float *kv)
+void attention_pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys,
+                       float *kv)
 {
     int64_t n = moving_rows(keys), width = attention_kv_heads(shape) * shape->D;
     const float *sources[2] = {keys->k, keys->v};
@@ -160,7 +160,7 @@ dit_status attention_ring_run(dit_attention *attention, const attention_ring *ri
     attention_keys keys;
     DIT_TRY(attention_take_keys(attention, shape, io, &keys));
     int64_t bytes = 2 * shape->B * moving_rows(&keys) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
-    pack_kv(attention, shape, &keys, ring->kv[0]);
+    attention_pack_kv(attention, shape, &keys, ring->kv[0]);
     for (int hop = 0; hop < size; hop++) {
         const float *current = ring->kv[hop % 3];
         float *arriving = ring->kv[(hop + 1) % 3];

@@ -44,10 +44,7 @@ static dit_status rsa_prepare(dit_attention *attention)
     const dit_attention_shape *shape = &attention->shape;
     dit_runtime *rt = attention->rt;
     void *memory;
-    if (!shape->order)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
-            "it belongs to program attention; in a model \"ring\" gives the same result");
+    DIT_TRY(attention_layer_alone(attention));
     if (rt->device)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for this machine's cores alone",
                                        attention->policy->name),

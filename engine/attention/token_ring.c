@@ -34,10 +34,7 @@ static dit_status token_ring_prepare(dit_attention *attention)
     const dit_attention_shape *shape = &attention->shape;
     dit_runtime *rt = attention->rt;
     void *memory;
-    if (!shape->order)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
-            "it belongs to program attention; in a model \"ring\" gives the same result");
+    DIT_TRY(attention_layer_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(token_ring), &memory));
     token_ring *t = attention->state = memory;
     for (int i = 0; i < 2; i++) {

@@ -103,6 +103,23 @@ END
 [ $? -eq 0 ] && [ "$(grep -o '"verdict":[[:space:]]*"holds"' "$work/queries/report/claims.json" | wc -l)" -eq 3 ]
 report $? "queries that travel: the result, bytes and messages of the formulas"
 
+# Every policy on random layers: bytes, messages and flops of the closed form, the plain operator's result; a closed form
+# of a byte more fails. All on 2, 4, 6 and 8 ranks; each policy is there, with a mask where it has one.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
+for ranks in 2 4 6 8; do
+    mpirun --oversubscribe --bind-to none -n "$ranks" --mca plm isolated --mca pml ob1 --mca btl self,vader \
+        --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 "$build/tests/engine_layers" 4 >"$work/layers" 2>&1
+    status=$?
+    sed 's/^/# /' "$work/layers" | head -n 20
+    for policy in ulysses ring ring-self-attention token-ring all-gather; do
+        grep -qE "^$policy $ranks ranks: [1-9][0-9]* layers" "$work/layers" || status=1
+    done
+    for policy in ulysses ring all-gather; do
+        grep -qE "^$policy $ranks ranks: .* [1-9][0-9]* causal" "$work/layers" || status=1
+    done
+    report "$status" "every policy on random layers, $ranks ranks"
+done
+
 # A wrong formula must fail a case: the same engine, whose closed form of the ring says a byte a message too many.
 DITBENCH_FAULT=bytes:ring "$build/bin/ditbench" run engine/tests/attention.json --engine "$build/tests/ditbench-engine-fault" \
     --filter 'ring_degree == 2 && world_size == 2 && layout == "stripe"' --output "$work/wrong" >"$work/log" 2>&1
