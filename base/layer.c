@@ -3,6 +3,8 @@
  *   Ulysses   q, k, v out and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages; packed in 2 B (u-1)
  *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; with whole rows r-1 hops of k, then r-1 of v;
  *             gathered, the same bytes to r-1 ranks
+ *   LightSeq  rank i of r: k and v to min(r/2, r-1-i) ranks, 2 B n w D e each; q in max(0, i - r/2) messages of
+ *             B n h D e; results in max(0, (r-1)/2 - i) messages of B n h (D + 1) 4. Quotients are rounded down
  * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e.
  */
 #include "base/layer.h"
@@ -29,7 +31,7 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
 }
 
 static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {"ring", "ring-self-attention", "token-ring",
-                                                                         "all-gather"};
+                                                                         "all-gather", "lightseq"};
 
 const char *dit_ring_method_name(dit_ring_method method)
 {
@@ -221,6 +223,22 @@ static bool takes_any_tokens(dit_ring_method method)
     return method == DIT_RING_MERGE || method == DIT_RING_GATHER;
 }
 
+/* LightSeq moves the work of a causal mask over consecutive tokens. */
+static dit_status check_helped(const dit_layer *layer)
+{
+    static const char hint[] = "attention \"ring\" or \"all-gather\" can do that";
+    if (!layer->causal)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "lightseq without a causal mask: no rank is idle, so none can help"),
+            hint);
+    if (layer->layout != DIT_TOKEN_BASIC)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "lightseq with layout %s: its ranks hold consecutive tokens",
+                                       layout_names[layer->layout]),
+                              hint);
+    return DIT_OK;
+}
+
 /* Checks ring methods other than merging: they need a ring and no other axis, and some no mask and ranks of equal
  * length. */
 static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
@@ -236,6 +254,7 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
                      (long long)cut.r, (long long)cut.u),
             "use ring_degree above 1, or attention \"auto\"");
     if (takes_any_tokens(layer->ring)) return DIT_OK;
+    if (layer->ring == DIT_RING_HELPED) return check_helped(layer);
     if (layer->causal) return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no causal mask", name), hint);
     if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld", name,
@@ -277,6 +296,13 @@ double dit_layer_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t
     return pairs;
 }
 
+/* The ring rank that computes the queries of one ring rank on the keys of another: the owner of the queries, but with
+ * helpers that of the keys for the blocks that are furthest from the diagonal. */
+static int64_t computes(const dit_layer *layer, const dit_token_cut *cut, int64_t queries, int64_t keys)
+{
+    return layer->ring == DIT_RING_HELPED && queries - keys > cut->r / 2 ? keys : queries;
+}
+
 double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int rank, int64_t source)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
@@ -284,8 +310,10 @@ double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int
     int64_t heads =
         dit_head_first(layer->heads, cut.u, ulysses_rank + 1) - dit_head_first(layer->heads, cut.u, ulysses_rank);
     double pairs = 0;
-    for (int64_t one = 0; one < cut.r; one++)
-        if (source < 0 || source == one) pairs += dit_layer_pairs(layer, &cut, ring_rank, one);
+    for (int64_t queries = 0; queries < cut.r; queries++)
+        for (int64_t keys = 0; keys < cut.r; keys++)
+            if ((source < 0 || source == keys) && computes(layer, &cut, queries, keys) == ring_rank)
+                pairs += dit_layer_pairs(layer, &cut, queries, keys);
     return 4.0 * (double)(layer->batch * heads * layer->head_dim) * pairs;
 }
 
@@ -303,7 +331,20 @@ static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
     volume->bytes += messages * bytes_each;
 }
 
-void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_volume_table *out)
+bool dit_layer_ranks_differ(const dit_layer *layer)
+{
+    return layer->ring == DIT_RING_HELPED;
+}
+
+/* What ring rank `i` sends; `kv`, `q`, `result`: bytes of a message of each kind. */
+static void add_helped(dit_volume *ring, int64_t r, int64_t i, int64_t kv, int64_t q, int64_t result)
+{
+    add(ring, clamp(r - 1 - i, r / 2), kv);
+    add(ring, clamp(i - r / 2, r), q);
+    add(ring, clamp((r - 1) / 2 - i, r), result);
+}
+
+void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, int rank, dit_volume_table *out)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
     dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
@@ -325,6 +366,9 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
         add(ring, cut.r - 1, queries * (layer->head_dim + 1) * EXACT_BYTES); /* results and their log-sum-exp */
     } else if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
+    else if (layer->ring == DIT_RING_HELPED)
+        add_helped(ring, cut.r, rank / cut.u, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head, queries * head,
+                   queries * (layer->head_dim + 1) * EXACT_BYTES);
     else
         add(layer->ring == DIT_RING_GATHER ? gather : ring, cut.r - 1,
             2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
@@ -352,6 +396,11 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
         bytes[1] += layer->causal ? layer->tokens * (int64_t)sizeof(int32_t) : 0;
         bytes[2] = 2 * layer->tokens * heads.kv_heads * head;
         bytes[3] = 2 * cut.r * cut.ring_rows * heads.kv_heads * head;
+    }
+    if (layer->ring == DIT_RING_HELPED) {
+        int64_t q = cut.ring_rows * heads.heads * head, kv = 2 * cut.ring_rows * heads.kv_heads * head;
+        int64_t lse = cut.ring_rows * heads.heads * layer->batch * EXACT_BYTES;
+        bytes[3] = q + kv + 2 * (q > kv ? q : kv) + 2 * (cut.ring_rows * heads.heads * exact + lse);
     }
     if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
 }

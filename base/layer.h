@@ -32,6 +32,7 @@ typedef enum {
                             (arXiv:2105.13120)                                                                   */
     DIT_RING_QUERIES,    /* TokenRing: q travels, results return to their owner (arXiv:2412.20501)               */
     DIT_RING_GATHER,     /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
+    DIT_RING_HELPED,     /* LightSeq: causal, ranks without work compute for late ones (arXiv:2310.03294)        */
     DIT_RING_METHOD_COUNT
 } dit_ring_method;
 const char *dit_ring_method_name(dit_ring_method method); /* "ring", "token-ring", ... */
@@ -83,11 +84,14 @@ int64_t dit_token_position(const dit_layer *layer, const dit_token_cut *cut, int
 
 /* Counts the pairs of query and key that see each other when ring rank `ring_rank` attends to the keys of `source`. */
 double dit_layer_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t source);
-/* Counts two products of 2 head_dim flops per pair, over all hops of one rank or, with source >= 0, one hop. */
+/* Counts two products of 2 head_dim flops per pair that the rank computes, for itself or another, on all keys or, with
+ * source >= 0, on those of this ring rank. */
 double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int rank, int64_t source);
 
-/* Predicts what a rank sends in one forward, with padding and replicated heads. The configuration must be legal. */
-void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_volume_table *out);
+/* Predicts what `rank` sends in one forward, with padding and replicated heads. The configuration must be legal. */
+void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, int rank, dit_volume_table *out);
+/* Whether ranks send different amounts. */
+bool dit_layer_ranks_differ(const dit_layer *layer);
 /* Estimates the peak bytes of a rank by memory class, as dit_memory_predict does. */
 void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int64_t bytes[4]);
 

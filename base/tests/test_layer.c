@@ -147,7 +147,7 @@ static int64_t bytes_of(const dit_layer *layer, int u, int r, int64_t *messages)
 {
     const dit_parallel parallel = mesh(u, r);
     dit_volume_table table;
-    dit_layer_volume(&parallel, layer, &table);
+    dit_layer_volume(&parallel, layer, 0, &table);
     if (messages)
         *messages = table.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP].messages +
                     table.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP].messages;
@@ -229,7 +229,7 @@ static void gathered_keys_are_a_rings_bytes_in_another_collective(void **state)
     for (int r = 2; r <= 8; r *= 2) {
         const dit_parallel parallel = mesh(1, r);
         dit_volume_table table;
-        dit_layer_volume(&parallel, &gathered, &table);
+        dit_layer_volume(&parallel, &gathered, 0, &table);
         const dit_volume *volume = &table.at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
         assert_int_equal(volume->messages, r - 1);
         assert_int_equal(volume->bytes, 2 * (r - 1) * 2 * 240 / r * 4 * 8 * 4); /* 2 (r-1) B n Hk D e */
@@ -248,6 +248,66 @@ static void gathered_keys_have_masks_and_padding_but_no_ulysses(void **state)
     assert_int_equal(dit_layer_check(&both, &layer), DIT_ERR_CONSTRAINT_METHOD);
     assert_non_null(strstr(dit_error_last()->message, "all-gather needs a ring"));
     assert_int_equal(dit_layer_check(&one, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    dit_error_clear();
+}
+
+/* Every block once, by its owner or by a helper; an odd ring's ranks have equal work, an even one's first half misses
+ * a block. */
+static void helpers_take_the_blocks_that_are_furthest_away(void **state)
+{
+    enum { B = 10 };
+    (void)state;
+    for (int r = 2; r <= 9; r++) {
+        const dit_parallel parallel = mesh(1, r);
+        dit_layer layer = layer_of((int64_t)B * r, DIT_TOKEN_BASIC);
+        layer.causal = true, layer.ring = DIT_RING_HELPED;
+        const double pair = 4.0 * 4 * 8, own = B * (B + 1) / 2.0, S = B * r;
+        double sum = 0;
+        for (int rank = 0; rank < r; rank++) {
+            double pairs = dit_layer_flops(&parallel, &layer, rank, -1) / pair;
+            int idle = r % 2 == 0 && rank < r / 2; /* in the last step, which has no helpers */
+            assert_true(pairs == own + (r / 2 - idle) * B * B);
+            sum += pairs;
+        }
+        assert_true(sum == S * (S + 1) / 2);
+    }
+}
+
+static void helpers_messages_are_those_of_the_schedule(void **state)
+{
+    dit_layer layer = {.tokens = 240, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2, .causal = true};
+    (void)state;
+    layer.ring = DIT_RING_HELPED;
+    assert_true(dit_layer_ranks_differ(&layer));
+    for (int r = 2; r <= 8; r++) {
+        const dit_parallel parallel = mesh(1, r);
+        int64_t rows = 2 * (240 / r + (240 % r != 0)), kv = 2 * rows * 4 * 8 * 4, q = rows * 16 * 8 * 4;
+        int64_t blocks = r * (r - 1) / 2, helped = 0, messages = 0, bytes = 0;
+        for (int t = 1; t <= (r - 1) / 2; t++) helped += t; /* t ranks are idle in step t */
+        for (int rank = 0; rank < r; rank++) {
+            dit_volume_table table;
+            dit_layer_volume(&parallel, &layer, rank, &table);
+            messages += table.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP].messages;
+            bytes += dit_volume_total_bytes(&table);
+        }
+        assert_int_equal(messages, blocks - helped + 2 * helped);
+        assert_int_equal(bytes, (blocks - helped) * kv + helped * (2 * q + rows * 16 * 4));
+    }
+}
+
+static void helpers_need_a_causal_mask_over_consecutive_tokens(void **state)
+{
+    const dit_parallel ring = mesh(1, 4);
+    dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);
+    (void)state;
+    layer.ring = DIT_RING_HELPED;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->message, "without a causal mask"));
+    layer.causal = true;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_OK);
+    layer.layout = DIT_TOKEN_STRIPE;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->message, "layout stripe"));
     dit_error_clear();
 }
 
@@ -383,6 +443,9 @@ int main(void)
         cmocka_unit_test(queries_that_travel_cost_a_log_sum_exp_more_than_keys),
         cmocka_unit_test(gathered_keys_are_a_rings_bytes_in_another_collective),
         cmocka_unit_test(gathered_keys_have_masks_and_padding_but_no_ulysses),
+        cmocka_unit_test(helpers_take_the_blocks_that_are_furthest_away),
+        cmocka_unit_test(helpers_messages_are_those_of_the_schedule),
+        cmocka_unit_test(helpers_need_a_causal_mask_over_consecutive_tokens),
         cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
         cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),

@@ -20,12 +20,6 @@ static int64_t ring_size(const dit_attention *attention)
     return dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
 }
 
-/* Floats that a rank sends to each other one. */
-static int64_t block_floats(const dit_attention_shape *shape)
-{
-    return 2 * shape->B * shape->tokens * attention_kv_heads(shape) * shape->D;
-}
-
 static dit_status number_keys(dit_attention *attention, all_gather *a)
 {
     dit_runtime *rt = attention->rt;
@@ -47,7 +41,7 @@ static dit_status all_gather_prepare(dit_attention *attention)
     DIT_TRY(attention_take(attention, sizeof(all_gather), &memory));
     all_gather *a = attention->state = memory;
     for (int64_t rank = 0; rank < ranks; rank++) a->keys += shape->order[rank].rows;
-    DIT_TRY(dit_arena_activations(&rt->comm_arena, ranks * block_floats(shape), &a->arrived));
+    DIT_TRY(dit_arena_activations(&rt->comm_arena, ranks * attention_kv_floats(shape), &a->arrived));
     DIT_TRY(dit_arena_activations(&rt->step, 2 * shape->B * a->keys * attention_kv_heads(shape) * shape->D, &a->kv));
     return number_keys(attention, a);
 }
@@ -62,14 +56,15 @@ static void place_run(dit_attention *attention, const dit_attention_shape *shape
 {
     const all_gather *a = attention->state;
     int64_t width = attention_kv_heads(shape) * shape->D, n = shape->tokens;
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = 2 * shape->B,
-                                             .n1 = run->rows,
-                                             .n2 = 1,
-                                             .inner = width,
-                                             .src = a->arrived + source * block_floats(shape) + run->from * width,
-                                             .src_stride = {n * width, width, 0},
-                                             .dst = a->kv + run->to * width,
-                                             .dst_stride = {a->keys * width, run->step * width, 0}});
+    ops_copy(attention->rt,
+             &(dit_copy_args){.n0 = 2 * shape->B,
+                              .n1 = run->rows,
+                              .n2 = 1,
+                              .inner = width,
+                              .src = a->arrived + source * attention_kv_floats(shape) + run->from * width,
+                              .src_stride = {n * width, width, 0},
+                              .dst = a->kv + run->to * width,
+                              .dst_stride = {a->keys * width, run->step * width, 0}});
 }
 
 /* The longest run of rows from `from` on whose tokens are equally far apart. */
@@ -136,10 +131,10 @@ static dit_status all_gather_forward(dit_attention *attention, const dit_attenti
     dit_comm *ring = rt->comm[DIT_AXIS_RING];
     attention_keys keys;
     DIT_TRY(attention_take_keys(attention, shape, io, &keys));
-    float *own = a->arrived + dit_comm_rank(ring) * block_floats(shape);
+    float *own = a->arrived + dit_comm_rank(ring) * attention_kv_floats(shape);
     double flops = rt->flops.attention;
     attention_pack_kv(attention, shape, &keys, own);
-    DIT_TRY(dit_comm_all_gather(ring, own, a->arrived, block_floats(shape) * (int64_t)sizeof *own));
+    DIT_TRY(dit_comm_all_gather(ring, own, a->arrived, attention_kv_floats(shape) * (int64_t)sizeof *own));
     int64_t began = dit_timing_now(rt->timing);
     place_keys(attention, shape);
     attend(attention, shape, io);

@@ -201,6 +201,14 @@ dit_status attention_layer_alone(const dit_attention *attention)
         "it belongs to program attention; in a model \"ring\" gives the same result");
 }
 
+dit_status attention_cores_alone(const dit_attention *attention)
+{
+    if (!attention->rt->device) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for this machine's cores alone",
+                                   attention->policy->name),
+                          "\"ring\" gives the same result");
+}
+
 dit_status attention_take(dit_attention *attention, int64_t bytes, void **out)
 {
     int i = 0;

@@ -50,6 +50,7 @@ struct dit_attention {
     X(rsa)                                                                                                             \
     X(token_ring)                                                                                                      \
     X(all_gather)                                                                                                      \
+    X(lightseq)                                                                                                        \
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
@@ -60,6 +61,9 @@ DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
 
 /* Refuses a model's call, for policies that serve one layer. Errors: DIT_ERR_UNSUPPORTED. */
 dit_status attention_layer_alone(const dit_attention *attention);
+/* Refuses a device, for policies whose messages or products are built for this machine's cores. Errors:
+ * DIT_ERR_UNSUPPORTED. */
+dit_status attention_cores_alone(const dit_attention *attention);
 /* Gives *out zeroed host memory that lives as long as the policy, for its state. At most DIT_ATTENTION_TAKEN times a
  * policy. Errors: DIT_ERR_MEMORY. */
 dit_status attention_take(dit_attention *attention, int64_t bytes, void **out);
@@ -91,6 +95,27 @@ void attention_in_pieces(dit_attention *attention, const dit_attention_args *who
  * then V. */
 void attention_pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys,
                        float *kv);
+/* Copies the queries of a call to q [B, n, H D] dense. */
+void attention_pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                            float *q);
+/* Merges what this rank's queries gave on one more block of keys, with its log-sum-exp, dense, into io->out and lse
+ * [B, H, n]. */
+void attention_merge_block(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                           float *lse, const float *block_out, const float *block_lse);
+/* Floats of messages about all rows of a call without text: queries; a result with its log-sum-exp; keys and values. */
+static inline int64_t attention_query_floats(const dit_attention_shape *shape)
+{
+    return shape->B * shape->tokens * shape->H * shape->D;
+}
+static inline int64_t attention_result_floats(const dit_attention_shape *shape)
+{
+    return attention_query_floats(shape) + shape->B * shape->tokens * shape->H;
+}
+static inline int64_t attention_kv_floats(const dit_attention_shape *shape)
+{
+    return 2 * shape->B * shape->tokens * attention_kv_heads(shape) * shape->D;
+}
+
 /* The buffers of ring attention (ring.c). create takes them for calls of at most `shape`. Errors: DIT_ERR_MEMORY. */
 typedef struct attention_ring attention_ring;
 dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out);

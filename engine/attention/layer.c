@@ -89,6 +89,15 @@ dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const c
     return dit_attention_create(rt, policy, &shape, &out->attention);
 }
 
+dit_status dit_layer_run_volumes(const dit_layer_run *run, dit_volume_table **out)
+{
+    int size = dit_parallel_world_size(&run->rt->parallel);
+    *out = malloc((size_t)size * sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the volumes of %d ranks", size);
+    for (int rank = 0; rank < size; rank++) dit_layer_volume(&run->rt->parallel, &run->layer, rank, &(*out)[rank]);
+    return DIT_OK;
+}
+
 void dit_layer_run_release(dit_layer_run *run)
 {
     dit_attention_free(run->attention);

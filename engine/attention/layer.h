@@ -26,6 +26,8 @@ typedef struct {
  * zeroed run. */
 dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const char *policy, uint64_t seed,
                                 dit_layer_run *out);
+/* Gives the closed form of every rank's volume, [world size], from malloc. Errors: DIT_ERR_MEMORY. */
+dit_status dit_layer_run_volumes(const dit_layer_run *run, dit_volume_table **out);
 void dit_layer_run_release(dit_layer_run *run);
 /* Computes run->out once. Collective. */
 dit_status dit_layer_run_forward(dit_layer_run *run);

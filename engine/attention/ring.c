@@ -52,6 +52,37 @@ void attention_pack_kv(dit_attention *attention, const dit_attention_shape *shap
                                                  .dst_stride = {n * width, width, width}});
 }
 
+void attention_pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                            float *q)
+{
+    int64_t n = shape->tokens, width = shape->H * shape->D;
+    ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
+                                             .n1 = n,
+                                             .n2 = 1,
+                                             .inner = width,
+                                             .src = io->q,
+                                             .src_stride = {io->batch, io->ld, width},
+                                             .dst = q,
+                                             .dst_stride = {n * width, width, width}});
+}
+
+void attention_merge_block(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                           float *lse, const float *block_out, const float *block_lse)
+{
+    int64_t rows = attention_order(shape, attention->rt->coordinates[DIT_AXIS_RING], shape->tokens).rows;
+    if (!rows) return;
+    ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
+                                                         .H = shape->H,
+                                                         .S = rows,
+                                                         .D = shape->D,
+                                                         .out = io->out,
+                                                         .lse = lse,
+                                                         .ldo = io->ldo,
+                                                         .batch_o = io->batch_o,
+                                                         .block_out = block_out,
+                                                         .block_lse = block_lse});
+}
+
 void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
@@ -138,16 +169,7 @@ static void compute_hop(dit_attention *attention, const attention_ring *ring, co
     args.ldo = shape->H * shape->D, args.batch_o = args.Sq * args.ldo;
     args.lse = ring->block_lse;
     attention_in_pieces(attention, &args, exchange);
-    ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
-                                                         .H = shape->H,
-                                                         .S = args.Sq,
-                                                         .D = shape->D,
-                                                         .out = io->out,
-                                                         .lse = ring->lse,
-                                                         .ldo = io->ldo,
-                                                         .batch_o = io->batch_o,
-                                                         .block_out = ring->block_out,
-                                                         .block_lse = ring->block_lse});
+    attention_merge_block(attention, shape, io, ring->lse, ring->block_out, ring->block_lse);
 }
 
 dit_status attention_ring_run(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,

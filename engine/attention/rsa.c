@@ -45,10 +45,7 @@ static dit_status rsa_prepare(dit_attention *attention)
     dit_runtime *rt = attention->rt;
     void *memory;
     DIT_TRY(attention_layer_alone(attention));
-    if (rt->device)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for this machine's cores alone",
-                                       attention->policy->name),
-                              "\"ring\" gives the same result");
+    DIT_TRY(attention_cores_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(rsa), &memory));
     rsa *state = attention->state = memory;
     for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, block_floats(shape), &state->block[i]));

@@ -19,16 +19,6 @@ typedef struct {
     dit_comm_exchange under_way[2];  /* of results, by the hop's parity                          */
 } token_ring;
 
-static int64_t query_floats(const dit_attention_shape *shape)
-{
-    return shape->B * shape->tokens * shape->H * shape->D;
-}
-
-static int64_t result_floats(const dit_attention_shape *shape)
-{
-    return query_floats(shape) + shape->B * shape->tokens * shape->H;
-}
-
 static dit_status token_ring_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
@@ -38,24 +28,11 @@ static dit_status token_ring_prepare(dit_attention *attention)
     DIT_TRY(attention_take(attention, sizeof(token_ring), &memory));
     token_ring *t = attention->state = memory;
     for (int i = 0; i < 2; i++) {
-        DIT_TRY(dit_arena_activations(&rt->comm_arena, query_floats(shape), &t->queries[i]));
-        DIT_TRY(dit_arena_fp32(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
-        DIT_TRY(dit_arena_fp32(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, attention_query_floats(shape), &t->queries[i]));
+        DIT_TRY(dit_arena_fp32(&rt->comm_arena, attention_result_floats(shape), &t->leaving[i]));
+        DIT_TRY(dit_arena_fp32(&rt->comm_arena, attention_result_floats(shape), &t->arriving[i]));
     }
     return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
-}
-
-static void pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
-{
-    int64_t n = shape->tokens, width = shape->H * shape->D;
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
-                                             .n1 = n,
-                                             .n2 = 1,
-                                             .inner = width,
-                                             .src = io->q,
-                                             .src_stride = {io->batch, io->ld, width},
-                                             .dst = ((token_ring *)attention->state)->queries[0],
-                                             .dst_stride = {n * width, width, width}});
 }
 
 /* Attends with the queries that are here to this rank's keys: into the result (hop 0), or into a message for the
@@ -87,7 +64,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
                                               .out = hop ? message : io->out,
                                               .ldo = hop ? width : io->ldo,
                                               .batch_o = hop ? n * width : io->batch_o,
-                                              .lse = hop ? message + query_floats(shape) : t->lse},
+                                              .lse = hop ? message + attention_query_floats(shape) : t->lse},
                         exchange);
 }
 
@@ -97,16 +74,7 @@ static dit_status merge(dit_attention *attention, const dit_attention_shape *sha
     token_ring *t = attention->state;
     float *message = t->arriving[hop & 1];
     DIT_TRY(dit_comm_exchange_wait(attention->rt->comm[DIT_AXIS_RING], &t->under_way[hop & 1]));
-    ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
-                                                         .H = shape->H,
-                                                         .S = shape->tokens,
-                                                         .D = shape->D,
-                                                         .out = io->out,
-                                                         .lse = t->lse,
-                                                         .ldo = io->ldo,
-                                                         .batch_o = io->batch_o,
-                                                         .block_out = message,
-                                                         .block_lse = message + query_floats(shape)});
+    attention_merge_block(attention, shape, io, t->lse, message, message + attention_query_floats(shape));
     return DIT_OK;
 }
 
@@ -118,7 +86,7 @@ static dit_status begin_results(dit_attention *attention, const dit_attention_sh
     token_ring *t = attention->state;
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     return dit_comm_exchange_begin(ring, t->leaving[hop & 1], (rank + size - hop) % size, t->arriving[hop & 1],
-                                   (rank + hop) % size, result_floats(shape) * (int64_t)sizeof(float),
+                                   (rank + hop) % size, attention_result_floats(shape) * (int64_t)sizeof(float),
                                    &t->under_way[hop & 1]);
 }
 
@@ -133,8 +101,8 @@ static dit_status run_hop(dit_attention *attention, const dit_attention_shape *s
     dit_comm_exchange queries;
     if (more)
         DIT_TRY(dit_comm_exchange_begin(ring, t->queries[hop & 1], (rank + 1) % size, t->queries[(hop + 1) & 1],
-                                        (rank + size - 1) % size, query_floats(shape) * (int64_t)sizeof(float),
-                                        &queries));
+                                        (rank + size - 1) % size,
+                                        attention_query_floats(shape) * (int64_t)sizeof(float), &queries));
     dit_timing *timing = attention->rt->timing;
     int64_t began = dit_timing_now(timing);
     attend(attention, shape, io, hop, more ? &queries : NULL);
@@ -150,7 +118,7 @@ static dit_status run_hop(dit_attention *attention, const dit_attention_shape *s
 static dit_status token_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
                                      const dit_attention_io *io)
 {
-    pack_queries(attention, shape, io);
+    attention_pack_queries(attention, shape, io, ((token_ring *)attention->state)->queries[0]);
     for (int hop = 0; hop < dit_comm_size(attention->rt->comm[DIT_AXIS_RING]); hop++)
         DIT_TRY(run_hop(attention, shape, io, hop));
     return DIT_OK;

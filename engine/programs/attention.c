@@ -154,10 +154,10 @@ static dit_status judge(const dit_validation *validation, double operator_rel_l2
 static dit_status write_record(layer_program *p, const dit_program_args *args, const dit_layer_share *share,
                                const dit_validation *validation, double *operator_rel_l2)
 {
-    dit_volume_table predicted;
+    dit_volume_table *predicted = NULL;
     cJSON *more = cJSON_CreateObject();
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
+    if (st == DIT_OK) st = dit_layer_run_volumes(&p->run, &predicted);
     if (st == DIT_OK) st = dit_layer_report(&p->run, share, validation->tolerance, more, operator_rel_l2);
     if (st == DIT_OK && p->kase.trace)
         st = dit_timeline_take(&(dit_timeline_params){.rt = &p->rt,
@@ -173,10 +173,12 @@ static dit_status write_record(layer_program *p, const dit_program_args *args, c
                                                    .attention = dit_attention_name(p->run.attention),
                                                    .own = &p->measured,
                                                    .validation = validation,
-                                                   .predicted = &predicted,
+                                                   .predicted = predicted,
+                                                   .predicted_each = true,
                                                    .more = more,
                                                    .out_folder = args->out_folder});
     cJSON_Delete(more);
+    free(predicted);
     return st;
 }
 

@@ -148,19 +148,22 @@ static dit_status describe(const sim_layer *p, const dit_measurement *ranks, cJS
 
 static dit_status write_record(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
 {
-    dit_volume_table predicted;
+    dit_volume_table *predicted;
+    int size = dit_comm_size(dit_comm_world());
     DIT_TRY(describe(p, ranks, more));
-    dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
-    dit_volume_resize(&predicted, dit_sim_element_bytes(p->sim));
-    DIT_TRY(dit_record_write_merged(&(dit_record_params){.program = "attention",
-                                                         .kase = &p->kase,
-                                                         .rt = &p->rt,
-                                                         .attention = dit_attention_name(p->run.attention),
-                                                         .predicted = &predicted,
-                                                         .more = more,
-                                                         .out_folder = p->folder},
-                                    ranks));
-    return dit_sim_check_memory(p->sim, ranks, dit_comm_size(dit_comm_world()));
+    DIT_TRY(dit_layer_run_volumes(&p->run, &predicted));
+    for (int rank = 0; rank < size; rank++) dit_volume_resize(&predicted[rank], dit_sim_element_bytes(p->sim));
+    dit_status st = dit_record_write_merged(&(dit_record_params){.program = "attention",
+                                                                 .kase = &p->kase,
+                                                                 .rt = &p->rt,
+                                                                 .attention = dit_attention_name(p->run.attention),
+                                                                 .predicted = predicted,
+                                                                 .predicted_each = true,
+                                                                 .more = more,
+                                                                 .out_folder = p->folder},
+                                            ranks);
+    free(predicted);
+    return st == DIT_OK ? dit_sim_check_memory(p->sim, ranks, size) : st;
 }
 
 /* All ranks tell "layer" and "balance". There is no operator check, because nothing was computed. */

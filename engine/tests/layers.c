@@ -78,7 +78,7 @@ static void check_volume(const layer_case *c, const dit_runtime *rt)
 {
     dit_volume_table predicted;
     int rank = dit_comm_rank(dit_comm_world());
-    dit_layer_volume(&c->parallel, &c->layer, &predicted);
+    dit_layer_volume(&c->parallel, &c->layer, rank, &predicted);
     if (dit_volume_check(&rt->counters, &predicted, rank, 0) != DIT_OK) complain(c, dit_error_last()->message);
     dit_volume *ring = &predicted.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
     ring->bytes++;

@@ -103,6 +103,28 @@ END
 [ $? -eq 0 ] && [ "$(grep -o '"verdict":[[:space:]]*"holds"' "$work/queries/report/claims.json" | wc -l)" -eq 3 ]
 report $? "queries that travel: the result, bytes and messages of the formulas"
 
+# What idles under a causal mask, with 12 tokens a rank: the formulas of engine/attention/README.md.
+cat >"$work/idle.json" <<'END'
+{"schema": "ditbench.workload/1", "name": "idle", "program": "attention",
+ "defaults": {"heads": 2, "head_dim": 4, "causal": true},
+ "zip": [{"attention": ["ring", "ring", "ring", "all-gather", "lightseq", "lightseq"],
+  "layout": ["basic", "zigzag", "stripe", "basic", "basic", "basic"],
+  "ring_degree": [4, 4, 4, 4, 4, 3], "tokens": [48, 48, 48, 48, 48, 36]}],
+ "repeat": {"processes": 1}, "measure": {"warmup_runs": 0, "iterations": 1, "deadline_s": 60},
+ "expect": [
+  {"id": "consecutive", "claim": "the last rank works in every hop", "expr": "count(layout='basic', where='attention != \"lightseq\"') == 2 && all('abs(idle_share - (1 - (tokens + 1) / (13 + 24 * (ring_degree - 1)))) < 1e-12', layout='basic', where='attention != \"lightseq\"')"},
+  {"id": "slots", "claim": "(r - 1) / 2r of a ring's hops", "expr": "all('abs(idle_slot_share - (ring_degree - 1) / (2 * ring_degree)) < 1e-12', layout='basic', attention='ring')"},
+  {"id": "zigzag", "claim": "none", "expr": "all('abs(idle_share) < 1e-12', layout='zigzag')"},
+  {"id": "stripe", "claim": "half a diagonal more or less", "expr": "all('abs(idle_share - (ring_degree - 1) / (13 * ring_degree)) < 1e-12', layout='stripe')"},
+  {"id": "even", "claim": "half the ranks in the last step", "expr": "all('abs(idle_share - 12 / (12 * ring_degree + 13)) < 1e-12 && abs(idle_slot_share - 1 / (ring_degree + 2)) < 1e-12', attention='lightseq', ring_degree=4)"},
+  {"id": "odd", "claim": "none", "expr": "all('abs(idle_share) < 1e-12 && idle_slot_share == 0', attention='lightseq', ring_degree=3)"}]}
+END
+"$build/bin/ditbench" run "$work/idle.json" --output "$work/idle" >"$work/log" 2>&1 &&
+    "$build/bin/ditbench" verify "$work/idle" >>"$work/log" 2>&1 &&
+    "$build/bin/ditbench" report "$work/idle" >>"$work/log" 2>&1
+[ $? -eq 0 ] && [ "$(grep -o '"verdict":[[:space:]]*"holds"' "$work/idle/report/claims.json" | wc -l)" -eq 6 ]
+report $? "idle shares of causal attention are the formulas of ring, zigzag, stripe, all-gather and lightseq"
+
 # Every policy on random layers: bytes, messages and flops of the closed form, the plain operator's result; a closed form
 # of a byte more fails. All on 2, 4, 6 and 8 ranks; each policy is there, with a mask where it has one.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
@@ -111,10 +133,10 @@ for ranks in 2 4 6 8; do
         --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 "$build/tests/engine_layers" 4 >"$work/layers" 2>&1
     status=$?
     sed 's/^/# /' "$work/layers" | head -n 20
-    for policy in ulysses ring ring-self-attention token-ring all-gather; do
+    for policy in ulysses ring ring-self-attention token-ring all-gather lightseq; do
         grep -qE "^$policy $ranks ranks: [1-9][0-9]* layers" "$work/layers" || status=1
     done
-    for policy in ulysses ring all-gather; do
+    for policy in ulysses ring all-gather lightseq; do
         grep -qE "^$policy $ranks ranks: .* [1-9][0-9]* causal" "$work/layers" || status=1
     done
     report "$status" "every policy on random layers, $ranks ranks"

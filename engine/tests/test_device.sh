@@ -82,4 +82,9 @@ printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":96,"
     "platform":{"name":"test","backend":"host","element":"bf16","threads_per_rank":1}}' >"$work/layer.json"
 ! "$build/bin/ditbench-engine" --case "$work/layer.json" --out "$work/layer" >"$work/log" 2>&1 && grep -q E_UNSUPPORTED "$work/log"
 report $? "device host has no bf16, and says so"
+printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":96,"heads":4,"head_dim":16,"causal":true},"run":{"seed":3},
+    "attention":"lightseq","parallel":{"ring_degree":2},"platform":{"name":"test","backend":"host","threads_per_rank":1}}' >"$work/layer.json"
+! mpirun --oversubscribe --bind-to none -n 2 "$build/bin/ditbench-engine" --case "$work/layer.json" --out "$work/layer" >"$work/log" 2>&1 &&
+    grep -q 'E_UNSUPPORTED: attention "lightseq" is built for this machine.s cores alone' "$work/log"
+report $? "lightseq is refused on a device"
 tap_end

@@ -67,6 +67,7 @@ static const char *const layers[] = {
     SMALL ",\"ulysses_degree\":4,\"ring_degree\":2,\"packed\":true,\"kv_heads\":2",
     SMALL ",\"ring_degree\":4,\"attention\":\"token-ring\"",
     SMALL ",\"ring_degree\":4,\"attention\":\"all-gather\",\"causal\":true,\"layout\":\"zigzag\",\"kv_heads\":4",
+    SMALL ",\"ring_degree\":4,\"attention\":\"lightseq\",\"causal\":true",
     "\"tokens\":4095,\"heads\":6,\"head_dim\":64,\"ulysses_degree\":4,\"pad_tokens\":true,\"pad_heads\":true",
 };
 enum { LAYERS = sizeof layers / sizeof *layers };

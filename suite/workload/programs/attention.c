@@ -139,8 +139,13 @@ static dit_status read_case(const dit_json *document, suite_prediction *out)
 
 static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
 {
-    (void)rank;
-    dit_layer_volume(&prediction->parallel, &prediction->layer, out);
+    dit_layer_volume(&prediction->parallel, &prediction->layer, rank, out);
+}
+
+static int rank_of_kind(const suite_prediction *prediction, int kind)
+{
+    bool differ = dit_layer_ranks_differ(&prediction->layer);
+    return kind < (differ ? dit_parallel_world_size(&prediction->parallel) : 1) ? kind : -1;
 }
 
 const suite_program suite_program_attention = {
@@ -159,4 +164,5 @@ const suite_program suite_program_attention = {
     .identity = put_identity,
     .read = read_case,
     .volume = predict_volume,
+    .rank_of_kind = rank_of_kind,
 };
