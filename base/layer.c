@@ -2,13 +2,14 @@
  * degrees, h and w the padded numbers of query and key heads of a rank, e = 4 bytes. One forward sends
  *   Ulysses   q, k, v out and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages; packed in 2 B (u-1)
  *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; with whole rows r-1 hops of k, then r-1 of v;
- *             gathered, the same bytes to r-1 ranks
+ *             gathered, the same bytes to r-1 ranks; in a double ring r/w - 1 of the messages leave an inner ring of w
  *   LightSeq  rank i of r: k and v to min(r/2, r-1-i) ranks, 2 B n w D e each; q in max(0, i - r/2) messages of
  *             B n h D e; results in max(0, (r-1)/2 - i) messages of B n h (D + 1) 4. Quotients are rounded down
  * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e.
  */
 #include "base/layer.h"
 
+#include "base/mesh.h"
 #include "base/words.h"
 
 #include <stdio.h>
@@ -30,8 +31,8 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
     return index >= 0;
 }
 
-static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {"ring", "ring-self-attention", "token-ring",
-                                                                         "all-gather", "lightseq"};
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {
+    "ring", "ring-self-attention", "token-ring", "all-gather", "lightseq", "double-ring"};
 
 const char *dit_ring_method_name(dit_ring_method method)
 {
@@ -63,8 +64,8 @@ static dit_status read_switches(const dit_json *doc, const cJSON *object, const 
 
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out)
 {
-    static const char *const keys[] = {"tokens", "heads",  "kv_heads",   "head_dim",  "batch", "causal",
-                                       "layout", "packed", "pad_tokens", "pad_heads", NULL};
+    static const char *const keys[] = {"tokens", "heads",  "kv_heads",   "head_dim",  "batch",      "causal",
+                                       "layout", "packed", "pad_tokens", "pad_heads", "inner_ring", NULL};
     const cJSON *object;
     const char *attention = "";
     char at[256];
@@ -80,6 +81,7 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
     DIT_TRY(dit_json_optional_string(doc, kase, pointer, "attention", &attention));
     dit_ring_method_from_name(attention, &out->ring); /* others merge */
+    DIT_TRY(dit_json_optional_int(doc, object, at, "inner_ring", 1, DIT_MAX_DEGREE, &out->inner_ring));
     return read_switches(doc, object, at, out);
 }
 
@@ -220,7 +222,25 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
 /* Whether the method has causal masks, and rows of padding. */
 static bool takes_any_tokens(dit_ring_method method)
 {
-    return method == DIT_RING_MERGE || method == DIT_RING_GATHER;
+    return method == DIT_RING_MERGE || method == DIT_RING_GATHER || method == DIT_RING_DOUBLE;
+}
+
+bool dit_ring_method_takes_heads(dit_ring_method method)
+{
+    return method == DIT_RING_MERGE || method == DIT_RING_DOUBLE;
+}
+
+static dit_status check_inner_ring(const dit_parallel *parallel, const dit_layer *layer)
+{
+    int64_t ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
+    if ((layer->ring == DIT_RING_DOUBLE) != (layer->inner_ring > 0))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "inner_ring %lld with attention %s",
+                                       (long long)layer->inner_ring, dit_ring_method_name(layer->ring)),
+                              "double-ring needs inner_ring, and no other attention has it");
+    if (layer->inner_ring == 0 || ring % layer->inner_ring == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "ring_degree %lld not divisible by inner_ring %lld",
+                                   (long long)ring, (long long)layer->inner_ring),
+                          "all inner rings have equally many ranks");
 }
 
 /* LightSeq moves the work of a causal mask over consecutive tokens. */
@@ -239,20 +259,19 @@ static dit_status check_helped(const dit_layer *layer)
     return DIT_OK;
 }
 
-/* Checks ring methods other than merging: they need a ring and no other axis, and some no mask and ranks of equal
- * length. */
+/* Checks ring methods other than merging: they need a ring, and some no other axis, no mask and ranks of equal length. */
 static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
     const char *name = ring_method_names[layer->ring];
     static const char hint[] = "attention \"ring\" gives equal results and can do that";
     if (layer->ring == DIT_RING_MERGE) return DIT_OK;
-    if (cut.u > 1 || cut.r == 1)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                     "%s needs a ring and no other axis; here are ring_degree %lld, ulysses_degree %lld", name,
-                     (long long)cut.r, (long long)cut.u),
-            "use ring_degree above 1, or attention \"auto\"");
+    if (cut.r == 1 || (cut.u > 1 && !dit_ring_method_takes_heads(layer->ring)))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "%s needs a ring%s; here are ring_degree %lld, ulysses_degree %lld", name,
+                                       dit_ring_method_takes_heads(layer->ring) ? "" : " and no other axis",
+                                       (long long)cut.r, (long long)cut.u),
+                              "use ring_degree above 1, or attention \"auto\"");
     if (takes_any_tokens(layer->ring)) return DIT_OK;
     if (layer->ring == DIT_RING_HELPED) return check_helped(layer);
     if (layer->causal) return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no causal mask", name), hint);
@@ -265,7 +284,7 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
-        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring,
+        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring, check_inner_ring,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
     return DIT_OK;
@@ -306,7 +325,9 @@ static int64_t computes(const dit_layer *layer, const dit_token_cut *cut, int64_
 double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int rank, int64_t source)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
-    int64_t ring_rank = rank / cut.u, ulysses_rank = rank % cut.u;
+    int coordinates[DIT_AXIS_COUNT];
+    dit_mesh_coordinates(parallel, rank, coordinates);
+    int64_t ring_rank = coordinates[DIT_AXIS_RING], ulysses_rank = coordinates[DIT_AXIS_ULYSSES];
     int64_t heads =
         dit_head_first(layer->heads, cut.u, ulysses_rank + 1) - dit_head_first(layer->heads, cut.u, ulysses_rank);
     double pairs = 0;
@@ -367,7 +388,7 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, int 
     } else if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
     else if (layer->ring == DIT_RING_HELPED)
-        add_helped(ring, cut.r, rank / cut.u, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head, queries * head,
+        add_helped(ring, cut.r, rank, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head, queries * head,
                    queries * (layer->head_dim + 1) * EXACT_BYTES);
     else
         add(layer->ring == DIT_RING_GATHER ? gather : ring, cut.r - 1,
@@ -384,6 +405,7 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * EXACT_BYTES;
     bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (exact + 2 * layer->batch * EXACT_BYTES) : 0;
     bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
+    if (layer->ring == DIT_RING_DOUBLE && layer->inner_ring < cut.r) bytes[3] += bytes[3] / 3; /* a block more */
     if (layer->ring == DIT_RING_WHOLE_ROWS) {
         bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * EXACT_BYTES;
         bytes[3] = 2 * cut.ring_rows * heads.kv_heads * head;

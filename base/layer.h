@@ -33,10 +33,13 @@ typedef enum {
     DIT_RING_QUERIES,    /* TokenRing: q travels, results return to their owner (arXiv:2412.20501)               */
     DIT_RING_GATHER,     /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
     DIT_RING_HELPED,     /* LightSeq: causal, ranks without work compute for late ones (arXiv:2310.03294)        */
+    DIT_RING_DOUBLE,     /* LoongTrain: rings of near ranks, and a ring of those rings (arXiv:2406.18485)        */
     DIT_RING_METHOD_COUNT
 } dit_ring_method;
 const char *dit_ring_method_name(dit_ring_method method); /* "ring", "token-ring", ... */
 bool dit_ring_method_from_name(const char *name, dit_ring_method *out);
+/* Whether it goes with Ulysses, too, over the heads. */
+bool dit_ring_method_takes_heads(dit_ring_method method);
 
 typedef struct {
     int64_t tokens, heads, kv_heads, head_dim, batch; /* heads / kv_heads query heads share a head of k and v       */
@@ -44,12 +47,13 @@ typedef struct {
     bool packed;                                      /* Ulysses: q, k, v in one all-to-all instead of one each     */
     bool pad_tokens, pad_heads;                       /* pads tokens or heads that do not divide; else refuses them */
     dit_ring_method ring;
+    int64_t inner_ring; /* of the double ring: ranks of an inner ring; else 0 */
     dit_token_layout layout;
     int64_t element_bytes; /* of q, k, v and the result; 0: 4 */
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
+ * "pad_heads","inner_ring"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
  * dit_layer_check must pass before any function below is called. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* Returns DIT_OK, or the first broken rule (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */

@@ -174,11 +174,20 @@ static dit_status check_transformers(const dit_parallel *parallel, const dit_fac
                           "make every step synchronous: warmup_steps %lld", (long long)facts->steps);
 }
 
+/* A layer alone has no blocks. */
+static dit_status check_placement(const dit_parallel *parallel, const dit_facts *facts)
+{
+    if (!parallel->context_first || facts->layers == 0) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "context_first with model %s: it is tried with one layer alone", facts->family),
+        "leave context_first out, or use program attention");
+}
+
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_stages, check_listed_stages, check_patches, check_displaced, check_rows,
-        check_cfg,   check_heads,  check_tokens,        check_text,    check_images,    check_transformers,
+        check_world, check_stages, check_listed_stages, check_patches, check_displaced,    check_rows,      check_cfg,
+        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_placement,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -2,19 +2,30 @@
 
 #include "base/label.h"
 
+/* The axis at place `place` of the rank order, from the fastest. */
+static dit_axis axis_at(const dit_parallel *parallel, int place)
+{
+    if (parallel->context_first && place == DIT_AXIS_ULYSSES) return DIT_AXIS_RING;
+    if (parallel->context_first && place == DIT_AXIS_RING) return DIT_AXIS_ULYSSES;
+    return (dit_axis)place;
+}
+
 void dit_mesh_coordinates(const dit_parallel *parallel, int rank, int coordinates[DIT_AXIS_COUNT])
 {
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
-        coordinates[axis] = rank % dit_parallel_degree(parallel, (dit_axis)axis);
-        rank /= dit_parallel_degree(parallel, (dit_axis)axis);
+    for (int place = 0; place < DIT_AXIS_COUNT; place++) {
+        dit_axis axis = axis_at(parallel, place);
+        coordinates[axis] = rank % dit_parallel_degree(parallel, axis);
+        rank /= dit_parallel_degree(parallel, axis);
     }
 }
 
 int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT])
 {
     int rank = 0;
-    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
-        rank = rank * dit_parallel_degree(parallel, (dit_axis)axis) + coordinates[axis];
+    for (int place = DIT_AXIS_COUNT - 1; place >= 0; place--) {
+        dit_axis axis = axis_at(parallel, place);
+        rank = rank * dit_parallel_degree(parallel, axis) + coordinates[axis];
+    }
     return rank;
 }
 

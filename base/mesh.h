@@ -2,6 +2,7 @@
  *
  * world = data x cfg x pipefusion x patch x ring x ulysses x tensor; rank order from fastest to slowest: tensor,
  * ulysses, ring, patch, pipefusion, cfg, data (xDiT's "tp-sp-pp-cfg-dp" with the Ulysses group contiguous inside SP).
+ * That is LoongTrain's head-first placement; context-first, ring comes before ulysses.
  * Everything about meshes in base/ is pure: the engine and the harness call the same functions, and a mesh can be
  * printed and tested without running.
  */

@@ -108,13 +108,14 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 2] = {0};
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 3] = {0};
     int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = dit_axis_key((dit_axis)axis);
     keys[DIT_GROUP_COUNT] = "joint_text";
-    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 1 + i] = displaced_keys[i];
+    keys[DIT_GROUP_COUNT + 1] = "context_first";
+    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
@@ -124,6 +125,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, DIT_MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
     DIT_TRY(read_displaced(doc, object, pointer, out));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "context_first", &out->context_first));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
         char at[256];
@@ -157,6 +159,7 @@ dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
         if (!dit_axis_get((dit_axis)axis)->unsaid || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
             dit_json_put_int(&w, object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis));
     if (dit_parallel_is_displaced(parallel)) add_displaced(&w, parallel, object);
+    if (parallel->context_first) dit_json_put_bool(&w, object, "context_first", true);
     if (parallel->rows_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree);
     dit_json_put_string(&w, object, "joint_text", joint_text_names[parallel->joint_text]);
     return w.status;

@@ -36,6 +36,7 @@ typedef struct {
     int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: nearly equal stages */
     dit_patch_method patch_method;    /* of the patch axis */
     double patch_fraction;            /* share of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
+    bool context_first;               /* ring ranks are nearer to each other than Ulysses ranks; of one layer alone */
     dit_habits habits;                /* of the software whose run is predicted; no document has them */
     int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                           mesh's, and where there is no mesh, so many */

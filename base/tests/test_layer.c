@@ -311,6 +311,38 @@ static void helpers_need_a_causal_mask_over_consecutive_tokens(void **state)
     dit_error_clear();
 }
 
+static void a_double_ring_sends_what_a_ring_does(void **state)
+{
+    dit_layer ring = {.tokens = 240, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2}, rings = ring;
+    int64_t messages, of_ring;
+    (void)state;
+    rings.ring = DIT_RING_DOUBLE, rings.inner_ring = 2;
+    assert_int_equal(bytes_of(&rings, 1, 8, &messages), bytes_of(&ring, 1, 8, &of_ring));
+    assert_int_equal(messages, of_ring);
+    assert_int_equal(bytes_of(&rings, 2, 4, &messages), bytes_of(&ring, 2, 4, &of_ring));
+    assert_int_equal(messages, of_ring);
+}
+
+static void inner_rings_are_alike_and_of_double_rings(void **state)
+{
+    const dit_parallel ring = mesh(1, 6), both = mesh(2, 6), ulysses = mesh(2, 1);
+    dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);
+    (void)state;
+    layer.inner_ring = 3;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD); /* of a plain ring */
+    layer.ring = DIT_RING_DOUBLE;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_OK);
+    assert_int_equal(dit_layer_check(&both, &layer), DIT_OK);
+    assert_int_equal(dit_layer_check(&ulysses, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    layer.inner_ring = 4;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_PRODUCT);
+    assert_non_null(strstr(dit_error_last()->message, "ring_degree 6 not divisible by inner_ring 4"));
+    layer.inner_ring = 0;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->hint, "double-ring needs inner_ring"));
+    dit_error_clear();
+}
+
 static int64_t scores_of(int64_t tokens, int r)
 {
     dit_layer layer = {
@@ -446,6 +478,8 @@ int main(void)
         cmocka_unit_test(helpers_take_the_blocks_that_are_furthest_away),
         cmocka_unit_test(helpers_messages_are_those_of_the_schedule),
         cmocka_unit_test(helpers_need_a_causal_mask_over_consecutive_tokens),
+        cmocka_unit_test(a_double_ring_sends_what_a_ring_does),
+        cmocka_unit_test(inner_rings_are_alike_and_of_double_rings),
         cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
         cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),

@@ -39,6 +39,17 @@ static void expect_refusal(const dit_parallel *parallel, const dit_facts *facts,
     assert_true(strlen(dit_error_last()->hint) > 0);
 }
 
+static void ranks_of_a_model_are_in_one_order(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(2, 2, 1, 1);
+    (void)state;
+    parallel.context_first = true;
+    expect_refusal(&parallel, &facts, DIT_ERR_UNSUPPORTED, "context_first with model");
+    facts.layers = 0; /* of one layer alone */
+    assert_int_equal(dit_parallel_check(&parallel, &facts), DIT_OK);
+}
+
 static void stages_go_with_every_other_axis_but_patches(void **state)
 {
     dit_facts pixart = pixart_facts();
@@ -194,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_rules_are_refused_by_their_code),
+        cmocka_unit_test(ranks_of_a_model_are_in_one_order),
         cmocka_unit_test(stages_go_with_every_other_axis_but_patches),
         cmocka_unit_test(listed_stages_have_all_blocks_between_them),
         cmocka_unit_test(settings_of_displaced_methods_have_ranges),

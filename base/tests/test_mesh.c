@@ -32,6 +32,24 @@ static void ulysses_varies_fastest_then_ring_then_cfg_then_data(void **state)
     }
 }
 
+static void context_first_makes_ring_ranks_neighbours(void **state)
+{
+    dit_parallel parallel = {.context_first = true};
+    int coordinates[DIT_AXIS_COUNT], ranks[8];
+    (void)state;
+    parallel.degree[DIT_AXIS_ULYSSES] = 2, parallel.degree[DIT_AXIS_RING] = 4;
+    for (int rank = 0; rank < 8; rank++) {
+        dit_mesh_coordinates(&parallel, rank, coordinates);
+        assert_int_equal(coordinates[DIT_AXIS_RING], rank % 4);
+        assert_int_equal(coordinates[DIT_AXIS_ULYSSES], rank / 4);
+        assert_int_equal(dit_mesh_rank(&parallel, coordinates), rank);
+    }
+    assert_int_equal(dit_mesh_group(&parallel, 5, DIT_AXIS_RING, ranks), 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(ranks[i], 4 + i);
+    assert_int_equal(dit_mesh_group(&parallel, 5, DIT_AXIS_ULYSSES, ranks), 2);
+    assert_true(ranks[0] == 1 && ranks[1] == 5);
+}
+
 static void groups_of_an_axis_partition_the_world(void **state)
 {
     dit_parallel parallel = mesh(3, 2, 2, 2);
@@ -86,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_has_its_own_coordinates),
         cmocka_unit_test(ulysses_varies_fastest_then_ring_then_cfg_then_data),
+        cmocka_unit_test(context_first_makes_ring_ranks_neighbours),
         cmocka_unit_test(groups_of_an_axis_partition_the_world),
         cmocka_unit_test(labels_name_what_is_above_one),
         cmocka_unit_test(a_mesh_prints_who_works_with_whom),

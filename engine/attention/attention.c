@@ -21,7 +21,7 @@ static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
     bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1, ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1;
-    return policy->ulysses == ulysses && policy->ring == ring && policy->patch == patch;
+    return (policy->ulysses == ulysses || policy->without_ulysses) && policy->ring == ring && policy->patch == patch;
 }
 
 static dit_status refuse_policy(const dit_runtime *rt, const char *name)

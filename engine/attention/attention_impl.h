@@ -9,6 +9,7 @@
 typedef struct dit_attention_policy {
     const char *name;
     bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
+    bool without_ulysses;      /* with `ulysses`: it serves meshes without it, too */
     bool differs;              /* forwards of different steps differ in their work or addresses */
     /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well
      * (habit exchange_alone). NULL: there is none. */
@@ -51,6 +52,7 @@ struct dit_attention {
     X(token_ring)                                                                                                      \
     X(all_gather)                                                                                                      \
     X(lightseq)                                                                                                        \
+    X(double_ring)                                                                                                     \
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
@@ -116,9 +118,11 @@ static inline int64_t attention_kv_floats(const dit_attention_shape *shape)
     return 2 * shape->B * shape->tokens * attention_kv_heads(shape) * shape->D;
 }
 
-/* The buffers of ring attention (ring.c). create takes them for calls of at most `shape`. Errors: DIT_ERR_MEMORY. */
+/* The buffers of ring attention (ring.c). create takes them for calls of at most `shape`, around inner rings of `inner`
+ * ranks, which divides the ring; all of its ranks: a plain ring. Errors: DIT_ERR_MEMORY. */
 typedef struct attention_ring attention_ring;
-dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out);
+dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, int inner,
+                                 attention_ring **out);
 /* One call around the ring. Collective over the ring. */
 dit_status attention_ring_run(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
                               const dit_attention_io *io);

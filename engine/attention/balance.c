@@ -84,6 +84,7 @@ static void add_layer(dit_json_writer *w, const dit_layer_run *run, cJSON *more)
     dit_json_put_string(w, part, "layout", dit_token_layout_name(layer->layout));
     dit_json_put_bool(w, part, "causal", layer->causal);
     dit_json_put_bool(w, part, "packed", layer->packed);
+    if (layer->inner_ring) dit_json_put_int(w, part, "inner_ring", layer->inner_ring);
     dit_json_put_int(w, part, "padded_tokens", run->cut.r * run->cut.ring_rows);
     dit_json_put_int(w, part, "rank_heads", heads.heads);
     dit_json_put_int(w, part, "rank_kv_heads", heads.kv_heads);

@@ -36,6 +36,7 @@ typedef struct {
     /* The rest is for layers without text: */
     int64_t kv_heads;                 /* each head of k and v serves H / kv_heads heads of q; 0: H                 */
     bool packed;                      /* Ulysses exchanges q, k and v together                                     */
+    int inner_ring;                   /* of a double ring: ranks of an inner ring, which divide the ring           */
     const dit_attention_order *order; /* [ring_degree], which outlive the policy; NULL: every row is a token that
                                          sees all                                                       */
 } dit_attention_shape;

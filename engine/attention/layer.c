@@ -1,5 +1,6 @@
 #include "engine/attention/layer.h"
 
+#include "base/mesh.h"
 #include "base/rng.h"
 
 #include <math.h>
@@ -85,6 +86,7 @@ dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const c
                                  .tokens = out->cut.rows,
                                  .kv_heads = layer->kv_heads,
                                  .packed = layer->packed,
+                                 .inner_ring = (int)layer->inner_ring,
                                  .order = out->order};
     return dit_attention_create(rt, policy, &shape, &out->attention);
 }
@@ -150,8 +152,10 @@ static dit_status pack_result(const dit_layer_run *run, float **out)
 static void place_rows(const dit_layer_run *run, int rank, const float *packed, float *whole)
 {
     const dit_layer *layer = &run->layer;
-    int64_t columns = layer->heads * layer->head_dim, ring_rank = rank / run->cut.u;
-    int64_t first = rank % run->cut.u * run->cut.rows, left = run->order[ring_rank].rows - first;
+    int coordinates[DIT_AXIS_COUNT];
+    dit_mesh_coordinates(&run->rt->parallel, rank, coordinates);
+    int64_t columns = layer->heads * layer->head_dim, ring_rank = coordinates[DIT_AXIS_RING];
+    int64_t first = coordinates[DIT_AXIS_ULYSSES] * run->cut.rows, left = run->order[ring_rank].rows - first;
     int64_t rows = left < 0 ? 0 : left < run->cut.rows ? left : run->cut.rows;
     for (int64_t b = 0; b < layer->batch; b++)
         for (int64_t row = 0; row < rows; row++, packed += columns) {

@@ -5,24 +5,59 @@
  * gets to move data. Sends per call: r-1 messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V.
  * In a pipeline all rows of the store travel in every call, whichever band it is about: M times the bytes in a step.
  * Where tokens have an order (causal masks), a hop computes only the pairs that a query sees.
- * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889).
+ *
+ * The ring may be a double one, of r / w inner rings of w ranks each: blocks go around the inner ring, and meanwhile the
+ * block with which a rank began goes on to the same place of the next inner ring. A plain ring is one inner ring of
+ * all ranks.
+ * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); the double ring: Gu et al.,
+ * LoongTrain (arXiv:2406.18485), section 4.3.
  */
 #include "engine/attention/attention_impl.h"
 
 #include <math.h>
 
 struct attention_ring {
-    float *kv[3];           /* [2][B][n][kv_heads D]: leaving, here and arriving, in turn        */
+    int inner;              /* ranks of an inner ring                                            */
+    float *start[2];        /* [2][B][n][kv_heads D]: with which a turn around the inner ring begins, by the turn's
+                               parity; start[1] is NULL of a plain ring                          */
+    float *moving[2];       /* the same of later hops, by the hop's parity                       */
     float *block_out;       /* [B, n, H, D], the result of one hop                               */
     float *block_lse, *lse; /* [B, H, n]: log-sum-exp of that hop, and of the result so far      */
 };
+
+/* One hop of a rank. */
+typedef struct {
+    int hop, turn, at;              /* at: hops since the turn around the inner ring began                    */
+    int source;                     /* whose block is here                                                    */
+    int next, previous;             /* on the inner ring                                                      */
+    int next_outer, previous_outer; /* in the same place of the inner rings beside it                         */
+    bool turns_on;                  /* another hop of this turn follows                                       */
+    bool goes_over;                 /* another turn follows: its first block is under way during all of this one */
+} hop_plan;
+
+static hop_plan plan_of(const attention_ring *ring, int size, int rank, int hop)
+{
+    int w = ring->inner, rings = size / w, place = rank % w, own = rank / w;
+    hop_plan plan = {.hop = hop, .turn = hop / w, .at = hop % w};
+    plan.source = (own + rings - plan.turn) % rings * w + (place + w - plan.at) % w;
+    plan.next = own * w + (place + 1) % w, plan.previous = own * w + (place + w - 1) % w;
+    plan.next_outer = (own + 1) % rings * w + place, plan.previous_outer = (own + rings - 1) % rings * w + place;
+    plan.turns_on = plan.at + 1 < w, plan.goes_over = plan.turn + 1 < rings;
+    return plan;
+}
+
+static float *current_block(const attention_ring *ring, const hop_plan *plan)
+{
+    return plan->at ? ring->moving[plan->at % 2] : ring->start[plan->turn % 2];
+}
 
 static int64_t moving_rows(const attention_keys *keys)
 {
     return keys->rows - keys->replicated;
 }
 
-dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out)
+dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, int inner,
+                                 attention_ring **out)
 {
     dit_runtime *rt = attention->rt;
     void *memory;
@@ -30,7 +65,11 @@ dit_status attention_ring_create(dit_attention *attention, const dit_attention_s
     attention_ring *ring = *out = memory;
     int64_t rows = shape->tokens - attention_replicated(shape);
     int64_t kv = 2 * shape->B * rows * attention_kv_heads(shape) * shape->D;
-    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &ring->kv[i]));
+    ring->inner = inner;
+    if (inner < dit_comm_size(rt->comm[DIT_AXIS_RING]))
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &ring->start[1]));
+    DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &ring->start[0]));
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &ring->moving[i]));
     DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &ring->block_out));
     DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->block_lse));
     return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->lse);
@@ -153,13 +192,13 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
 /* Computes a hop: hop 0 straight into the result, a later one into block_out, which is then merged. A hop whose keys no
  * query sees is left out. */
 static void compute_hop(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
-                        const dit_attention_io *io, const attention_keys *keys, int hop, dit_comm_exchange *exchange)
+                        const dit_attention_io *io, const attention_keys *keys, const hop_plan *plan,
+                        dit_comm_exchange *exchange)
 {
-    int size = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
-    int source = (dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]) + size - hop) % size;
-    dit_attention_args args = hop_args(attention, shape, io, keys, source, hop ? ring->kv[hop % 3] : NULL);
+    dit_attention_args args =
+        hop_args(attention, shape, io, keys, plan->source, plan->hop ? current_block(ring, plan) : NULL);
     if (!sees_any(&args)) return;
-    if (hop == 0) {
+    if (plan->hop == 0) {
         args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
         args.lse = ring->lse;
         attention_in_pieces(attention, &args, exchange);
@@ -172,28 +211,38 @@ static void compute_hop(dit_attention *attention, const attention_ring *ring, co
     attention_merge_block(attention, shape, io, ring->lse, ring->block_out, ring->block_lse);
 }
 
+/* Begins what the hop sends on: its block around the inner ring, and in the first hop of a turn to the next one. */
+static dit_status begin_messages(dit_comm *comm, const attention_ring *ring, const hop_plan *plan, int64_t bytes,
+                                 dit_comm_exchange *inner, dit_comm_exchange *outer)
+{
+    if (plan->turns_on)
+        DIT_TRY(dit_comm_exchange_begin(comm, current_block(ring, plan), plan->next, ring->moving[(plan->at + 1) % 2],
+                                        plan->previous, bytes, inner));
+    if (!plan->goes_over || plan->at) return DIT_OK;
+    return dit_comm_exchange_begin(comm, ring->start[plan->turn % 2], plan->next_outer,
+                                   ring->start[(plan->turn + 1) % 2], plan->previous_outer, bytes, outer);
+}
+
 dit_status attention_ring_run(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
                               const dit_attention_io *io)
 {
     dit_runtime *rt = attention->rt;
     dit_comm *comm = rt->comm[DIT_AXIS_RING];
     int size = dit_comm_size(comm), rank = dit_comm_rank(comm);
-    int next = (rank + 1) % size, previous = (rank + size - 1) % size;
     attention_keys keys;
+    dit_comm_exchange inner, outer;
     DIT_TRY(attention_take_keys(attention, shape, io, &keys));
     int64_t bytes = 2 * shape->B * moving_rows(&keys) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
-    attention_pack_kv(attention, shape, &keys, ring->kv[0]);
+    attention_pack_kv(attention, shape, &keys, ring->start[0]);
     for (int hop = 0; hop < size; hop++) {
-        const float *current = ring->kv[hop % 3];
-        float *arriving = ring->kv[(hop + 1) % 3];
-        dit_comm_exchange exchange;
-        bool more = hop + 1 < size;
+        hop_plan plan = plan_of(ring, size, rank, hop);
         double flops = rt->flops.attention;
-        if (more) DIT_TRY(dit_comm_exchange_begin(comm, current, next, arriving, previous, bytes, &exchange));
+        DIT_TRY(begin_messages(comm, ring, &plan, bytes, &inner, &outer));
         int64_t began = dit_timing_now(rt->timing);
-        compute_hop(attention, ring, shape, io, &keys, hop, more ? &exchange : NULL);
+        compute_hop(attention, ring, shape, io, &keys, &plan, plan.turns_on ? &inner : plan.goes_over ? &outer : NULL);
         int64_t computed = dit_timing_now(rt->timing);
-        if (more) DIT_TRY(dit_comm_exchange_wait(comm, &exchange));
+        if (plan.turns_on) DIT_TRY(dit_comm_exchange_wait(comm, &inner));
+        if (!plan.turns_on && plan.goes_over) DIT_TRY(dit_comm_exchange_wait(comm, &outer));
         attention_hop_end(attention, hop, flops, began, computed);
     }
     return DIT_OK;
@@ -202,7 +251,8 @@ dit_status attention_ring_run(dit_attention *attention, const attention_ring *ri
 static dit_status ring_prepare(dit_attention *attention)
 {
     attention_ring *ring;
-    DIT_TRY(attention_ring_create(attention, &attention->shape, &ring));
+    int ranks = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    DIT_TRY(attention_ring_create(attention, &attention->shape, ranks, &ring));
     attention->state = ring;
     return DIT_OK;
 }

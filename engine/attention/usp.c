@@ -14,7 +14,8 @@ static dit_status usp_prepare(dit_attention *attention)
     DIT_TRY(attention_take(attention, sizeof(usp), &memory));
     usp *u = attention->state = memory;
     DIT_TRY(attention_ulysses_create(attention, &u->ulysses));
-    return attention_ring_create(attention, &exchanged, &u->ring);
+    int ranks = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    return attention_ring_create(attention, &exchanged, ranks, &u->ring);
 }
 
 static dit_status around_ring(dit_attention *attention, const dit_attention_shape *exchanged,

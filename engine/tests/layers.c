@@ -136,6 +136,14 @@ static dit_layer draw_layer(void)
     return layer;
 }
 
+/* A divisor of the ring: an inner ring of one, some or all of its ranks. */
+static int64_t inner_ring(int ranks)
+{
+    int64_t inner = draw(1, ranks);
+    while (ranks % inner) inner--;
+    return inner;
+}
+
 /* All ways to compute one layer. */
 static void try_layer(layer_case c, int ranks)
 {
@@ -144,6 +152,8 @@ static void try_layer(layer_case c, int ranks)
         c.parallel.degree[DIT_AXIS_ULYSSES] = u, c.parallel.degree[DIT_AXIS_RING] = ranks / u;
         for (int ring = 0; ring < DIT_RING_METHOD_COUNT; ring++) {
             c.layer.ring = (dit_ring_method)ring;
+            c.layer.inner_ring = ring == DIT_RING_DOUBLE ? inner_ring(ranks / u) : 0;
+            c.parallel.context_first = ring == DIT_RING_DOUBLE && draw(0, 1);
             c.policy = ring ? dit_ring_method_name(c.layer.ring) : u == 1 ? "ring" : u == ranks ? "ulysses" : "usp";
             try_case(&c);
         }

@@ -57,6 +57,9 @@ report $? "key heads that do not divide the heads are refused"
 layer data '"tokens": 8, "heads": 4, "head_dim": 4' '"data_degree": 2'
 [ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*sequence' "$work/data.log"
 report $? "other axes are refused"
+layer inner '"tokens": 8, "heads": 4, "head_dim": 4, "inner_ring": 3' '"ring_degree": 2' double-ring
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_PRODUCT: ring_degree 2 not divisible by inner_ring 3' "$work/inner.log"
+report $? "inner rings that do not make up the ring are refused"
 
 # Whole rows of scores with shared key heads: the rings' bytes in twice the messages, scores of B H n S floats and no
 # more that grows, and blocks of k and v that are a third of a merging ring's.
@@ -133,10 +136,10 @@ for ranks in 2 4 6 8; do
         --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 "$build/tests/engine_layers" 4 >"$work/layers" 2>&1
     status=$?
     sed 's/^/# /' "$work/layers" | head -n 20
-    for policy in ulysses ring ring-self-attention token-ring all-gather lightseq; do
+    for policy in ulysses ring ring-self-attention token-ring all-gather lightseq double-ring; do
         grep -qE "^$policy $ranks ranks: [1-9][0-9]* layers" "$work/layers" || status=1
     done
-    for policy in ulysses ring all-gather lightseq; do
+    for policy in ulysses ring all-gather lightseq double-ring; do
         grep -qE "^$policy $ranks ranks: .* [1-9][0-9]* causal" "$work/layers" || status=1
     done
     report "$status" "every policy on random layers, $ranks ranks"

@@ -37,6 +37,7 @@ layer() { # attention, parallel, layer
 layer ulysses '"ulysses_degree":2' ''
 layer ring '"ring_degree":2' ',"causal":true,"layout":"zigzag"'
 layer token-ring '"ring_degree":2' ''
+layer double-ring '"ring_degree":2' ',"inner_ring":1,"causal":true,"layout":"zigzag"'
 layer all-gather '"ring_degree":2' ',"causal":true,"layout":"stripe","kv_heads":2'
 
 # VAEs shared by rows: edges, moments and pictures pass between ranks; by frames: what convolutions keep.

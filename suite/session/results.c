@@ -15,10 +15,11 @@
 enum { MOST_LINES = 12, TAG_BYTES = 160 };
 
 static const char *const settings[] = {
-    "program",    "platform",    "profile",        "element",    "num_frames", "steps",          "num_images",
-    "num_layers", "text_tokens", "guidance_scale", "seed",       "tiling",     "vae_split",      "threads_per_rank",
-    "fp8_linear", "graphs",      "engine",         "joint_text", "tokens",     "heads",          "kv_heads",
-    "head_dim",   "batch",       "causal",         "layout",     "packed",     "true_cfg_scale", NULL,
+    "program",       "platform",    "profile",        "element",    "num_frames", "steps",          "num_images",
+    "num_layers",    "text_tokens", "guidance_scale", "seed",       "tiling",     "vae_split",      "threads_per_rank",
+    "fp8_linear",    "graphs",      "engine",         "joint_text", "tokens",     "heads",          "kv_heads",
+    "head_dim",      "batch",       "causal",         "layout",     "packed",     "true_cfg_scale", "inner_ring",
+    "context_first", NULL,
 };
 
 static double latency_of(const report_case *kase)

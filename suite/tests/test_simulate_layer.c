@@ -68,6 +68,8 @@ static const char *const layers[] = {
     SMALL ",\"ring_degree\":4,\"attention\":\"token-ring\"",
     SMALL ",\"ring_degree\":4,\"attention\":\"all-gather\",\"causal\":true,\"layout\":\"zigzag\",\"kv_heads\":4",
     SMALL ",\"ring_degree\":4,\"attention\":\"lightseq\",\"causal\":true",
+    SMALL
+    ",\"ulysses_degree\":2,\"ring_degree\":4,\"attention\":\"double-ring\",\"inner_ring\":2,\"context_first\":true",
     "\"tokens\":4095,\"heads\":6,\"head_dim\":64,\"ulysses_degree\":4,\"pad_tokens\":true,\"pad_heads\":true",
 };
 enum { LAYERS = sizeof layers / sizeof *layers };
@@ -108,6 +110,24 @@ static void layouts_cost_what_their_busiest_rank_has(void **state)
     assert_true(basic > 1.5 * zigzag && basic < 1.75 * zigzag);
     assert_true(stripe > zigzag && stripe < 1.05 * zigzag);
     assert_true(unmasked > 1.6 * zigzag && unmasked < 2 * zigzag);
+}
+
+/* Over two nodes every hop of a ring has a rank that waits for one link between them. In a double ring each of eight
+ * ranks has a link of its own, for a message that has eight hops of time. */
+static void inner_rings_keep_to_their_node(void **state)
+{
+    const char *const ring = "\"tokens\":65536,\"heads\":8,\"head_dim\":128,\"ring_degree\":16";
+    char members[256];
+    double seconds[3];
+    (void)state;
+    snprintf(members, sizeof members, "%s,\"attention\":\"ring\"", ring);
+    seconds[0] = simulate(members, "2x8xh100-sxm", NULL).seconds;
+    for (int i = 1; i < 3; i++) {
+        snprintf(members, sizeof members, "%s,\"attention\":\"double-ring\",\"inner_ring\":%d", ring, i == 1 ? 16 : 8);
+        seconds[i] = simulate(members, "2x8xh100-sxm", NULL).seconds;
+    }
+    assert_true(seconds[1] <= seconds[0] && seconds[1] > 0.98 * seconds[0]); /* the profile wraps its ring */
+    assert_true(seconds[2] < 0.9 * seconds[0]);
 }
 
 /* Its rows of scores are no operator's. */
@@ -174,6 +194,7 @@ int main(void)
         cmocka_unit_test(bytes_are_the_closed_form),
         cmocka_unit_test(the_same_layer_takes_the_same_time),
         cmocka_unit_test(layouts_cost_what_their_busiest_rank_has),
+        cmocka_unit_test(inner_rings_keep_to_their_node),
         cmocka_unit_test(ring_self_attention_is_not_simulated),
         cmocka_unit_test(packing_spares_the_host),
         cmocka_unit_test(waiting_costs_the_issue_of_the_first_kernel),

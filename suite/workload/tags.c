@@ -66,6 +66,8 @@ static const suite_tag behind_degrees[] = {
     {"causal", "under a causal mask: on or off"},
     {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
     {"packed", "q, k and v in one exchange: on or off"},
+    {"inner_ring", "ranks of an inner ring of a double ring; 0 elsewhere"},
+    {"context_first", "ring ranks are nearer to each other than Ulysses ranks: on or off"},
     {"padded_tokens", "tokens after padding to the degrees"},
     {"vocabulary", "words of an embedding and a head; 0: neither"},
     {"memory_limit_gib", "memory of a device that a plan may use"},

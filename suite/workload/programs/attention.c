@@ -15,7 +15,9 @@ static dit_status resolve_attention(suite_cell *cell)
 {
     const cJSON *asked = cell->values[SUITE_PARAMETER_ATTENTION];
     dit_ring_method ring;
-    if (!asked || strcmp(cell->attention, "ring") != 0 || !dit_ring_method_from_name(asked->valuestring, &ring))
+    if (!asked || !dit_ring_method_from_name(asked->valuestring, &ring)) return suite_cell_check_attention(cell);
+    bool beside_heads = strcmp(cell->attention, "usp") == 0 && ring != DIT_RING_MERGE;
+    if (strcmp(cell->attention, "ring") != 0 && !(beside_heads && dit_ring_method_takes_heads(ring)))
         return suite_cell_check_attention(cell);
     cell->attention = dit_ring_method_name(ring);
     return DIT_OK;
@@ -34,6 +36,7 @@ static void resolve_layer(suite_cell *cell)
                          .pad_tokens = suite_cell_is_on(cell, SUITE_PARAMETER_PAD_TOKENS),
                          .pad_heads = suite_cell_is_on(cell, SUITE_PARAMETER_PAD_HEADS)};
     layer->kv_heads = suite_cell_int(cell, SUITE_PARAMETER_KV_HEADS, layer->heads);
+    layer->inner_ring = suite_cell_int(cell, SUITE_PARAMETER_INNER_RING, 0);
     dit_ring_method_from_name(cell->attention, &layer->ring);
     if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
     dit_layer_normalise(&cell->parallel, layer);
@@ -45,6 +48,9 @@ static dit_status resolve(suite_cell *cell)
 {
     DIT_TRY(suite_cell_resolve_mesh(cell));
     DIT_TRY(resolve_attention(cell));
+    cell->parallel.context_first = suite_cell_is_on(cell, SUITE_PARAMETER_CONTEXT_FIRST) &&
+                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_ULYSSES) > 1 &&
+                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_RING) > 1;
     resolve_layer(cell);
     if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
@@ -84,6 +90,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     dit_json_put_bool(w, layer, "packed", cell->layer.packed);
     dit_json_put_bool(w, layer, "pad_tokens", cell->layer.pad_tokens);
     dit_json_put_bool(w, layer, "pad_heads", cell->layer.pad_heads);
+    if (cell->layer.inner_ring) dit_json_put_int(w, layer, "inner_ring", cell->layer.inner_ring);
     suite_member_number(w, run, cell, SUITE_PARAMETER_SEED);
 }
 
@@ -108,6 +115,8 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     dit_json_put_string(w, tags, "causal", layer->causal ? "on" : "off");
     dit_json_put_string(w, tags, "layout", dit_token_layout_name(layer->layout));
     dit_json_put_string(w, tags, "packed", layer->packed ? "on" : "off");
+    dit_json_put_int(w, tags, "inner_ring", layer->inner_ring);
+    dit_json_put_string(w, tags, "context_first", cell->parallel.context_first ? "on" : "off");
     dit_json_put_int(w, tags, "padded_tokens", cut.r * cut.ring_rows);
     suite_member_number(w, tags, cell, SUITE_PARAMETER_SEED);
     suite_cell_put_mesh_tags(w, cell, tags);
@@ -117,16 +126,18 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 static void write_label(const suite_cell *cell, char *out, size_t size)
 {
     const dit_layer *layer = &cell->layer;
-    char name[64], batch[32] = "", layout[16] = "";
+    char name[64], batch[32] = "", layout[16] = "", inner[32] = "";
     dit_layer_name(layer, name);
     if (layer->batch > 1) snprintf(batch, sizeof batch, " B%lld", (long long)layer->batch);
     if (cell->parallel.degree[DIT_AXIS_RING] > 1)
         snprintf(layout, sizeof layout, " %s", dit_token_layout_name(layer->layout));
     bool ring = layer->ring != DIT_RING_MERGE;
-    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
+    if (layer->inner_ring) snprintf(inner, sizeof inner, " inner%lld", (long long)layer->inner_ring);
+    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
              layer->causal ? " causal" : "", layout, layer->packed ? " packed" : "",
              layer->pad_tokens ? " pad_tokens" : "", layer->pad_heads ? " pad_heads" : "", ring ? " " : "",
-             ring ? dit_ring_method_name(layer->ring) : "", cell->mesh);
+             ring ? dit_ring_method_name(layer->ring) : "", inner, cell->parallel.context_first ? " context-first" : "",
+             cell->mesh);
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
