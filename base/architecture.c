@@ -33,6 +33,9 @@
 static const dit_architecture architectures[] = {
     {.class_name = "CogVideoXTransformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .time_key = "time_embed_dim", .time_width = 512, .time_alone = true, .joint = true, .guidance_branches = 2},
+    {.class_name = "Flux2Transformer2DModel",
+     .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
+     .joint = true, .guidance_branches = 1},
     {.class_name = "FluxTransformer2DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1},

@@ -186,9 +186,9 @@ dit_status embed_combined_create(const dit_scope *scope, embed_combined *combine
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-/* out = mlp(sinusoid(value * unit)) + constant; overwrites embedded. Without a constant out is embedded. */
-static void add_embedding(dit_runtime *rt, const embed_combined *combined, const embed_mlp *mlp, const float *value,
-                          float *out)
+/* out = mlp(sinusoid(value * unit)). */
+static void make_embedding(dit_runtime *rt, const embed_combined *combined, const embed_mlp *mlp, const float *value,
+                           float *out)
 {
     ops_timestep(rt, &(dit_timestep_args){.count = combined->batch,
                                           .dim = SINUSOID,
@@ -196,21 +196,29 @@ static void add_embedding(dit_runtime *rt, const embed_combined *combined, const
                                           .unit = combined->unit,
                                           .scale = combined->scale,
                                           .y = combined->sinusoid});
-    embed_mlp_run(rt, mlp, combined->sinusoid, combined->batch, combined->hidden, combined->embedded);
-    if (has_constant(combined))
-        layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
+    embed_mlp_run(rt, mlp, combined->sinusoid, combined->batch, combined->hidden, out);
+}
+
+/* out = embedded + constant. */
+static void add_constant(dit_runtime *rt, const embed_combined *combined, float *out)
+{
+    layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
 }
 
 void embed_combined_prepare(dit_runtime *rt, const embed_combined *combined, const float *text, const float *guidance)
 {
     if (combined->text_dim)
         embed_mlp_run(rt, &combined->text, text, combined->batch, combined->hidden, combined->constant);
-    if (combined->guided) add_embedding(rt, combined, &combined->guidance, guidance, combined->constant);
+    if (!combined->guided) return;
+    bool alone = combined->text_dim == 0;
+    make_embedding(rt, combined, &combined->guidance, guidance, alone ? combined->constant : combined->embedded);
+    if (!alone) add_constant(rt, combined, combined->constant);
 }
 
 void embed_combined_step(dit_runtime *rt, const embed_combined *combined, const float *timestep)
 {
-    add_embedding(rt, combined, &combined->timestep, timestep, combined->embedded);
+    make_embedding(rt, combined, &combined->timestep, timestep, combined->embedded);
+    if (has_constant(combined)) add_constant(rt, combined, combined->embedded);
     embed_activate(rt, DIT_ACT_SILU, combined->embedded, combined->batch * combined->width, combined->activated);
 }
 

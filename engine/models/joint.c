@@ -52,7 +52,8 @@ dit_status joint_create(dit_model *model, joint *j)
     j->model = model, j->view = &model->view, j->window = &model->window;
     j->C = j->H * j->D;
     j->heads = dit_tp_count(rt, j->H), j->A = j->heads * j->D, j->own_inner = dit_tp_count(rt, j->inner);
-    j->wide_cols = j->A + (j->own_inner > 3 * j->A ? j->own_inner : 3 * j->A);
+    int64_t hidden = (j->gated ? 2 : 1) * j->own_inner;
+    j->wide_cols = j->A + (hidden > 3 * j->A ? hidden : 3 * j->A);
     int64_t B = j->view->batch, rows = B * (j->view->text_count + j->view->image_count);
     DIT_TRY(dit_tp_reserve(rt, rows * j->C, 0));
     const dit_buffer buffers[] = {
@@ -98,8 +99,9 @@ dit_status joint_load_stream(const dit_scope *block, const joint *j, joint_part 
     bool last = chunks == JOINT_LAST_CHUNKS;
     const joint_stream_names *own = &(j->stream_names ? j->stream_names : usual_names)[part];
     stream->part = part, stream->chunks = chunks;
-    DIT_TRY(scope_linear(block, own->modulation, chunks * j->C, j->C, &stream->modulation));
+    if (!j->shared[part]) DIT_TRY(scope_linear(block, own->modulation, chunks * j->C, j->C, &stream->modulation));
     DIT_TRY(joint_load_attention(block, j, "attn", part, !last, &stream->attention));
+    if (!last && j->gated) return scope_gated_mlp(block, own->mlp, j->C, j->inner, &stream->mlp);
     return last ? DIT_OK : scope_mlp(block, own->mlp, j->C, j->inner, &stream->mlp);
 }
 
@@ -128,6 +130,20 @@ static dit_status load_single(const dit_scope *block, const joint *j, joint_stre
     return scope_joined(block, "proj_out", j->C, j->C, j->inner, &stream->attention.out);
 }
 
+/* One layer projects q, k, v and both halves of the MLP's input. */
+static dit_status load_gated_single(const dit_scope *block, const joint *j, joint_stream *stream)
+{
+    dit_scope s = scope_under(block, "attn");
+    int64_t whole = 3 * j->C + 2 * j->inner;
+    stream->part = JOINT_BOTH, stream->chunks = JOINT_SINGLE_CHUNKS;
+    stream->mlp.activation = DIT_ACT_SILU;
+    DIT_TRY(scope_groups(&s, "to_qkv_mlp_proj", whole, 0, j->C, 3, j->C, &stream->attention.qkv));
+    DIT_TRY(scope_groups(&s, "to_qkv_mlp_proj", whole, 3 * j->C, j->inner, 2, j->C, &stream->mlp.in));
+    DIT_TRY(scope_vector(&s, "norm_q.weight", j->D, DIT_INIT_NORM, &stream->attention.norm_q));
+    DIT_TRY(scope_vector(&s, "norm_k.weight", j->D, DIT_INIT_NORM, &stream->attention.norm_k));
+    return scope_joined(&s, "to_out", j->C, j->C, j->inner, &stream->attention.out);
+}
+
 dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t doubles, int64_t count,
                               joint_stream **out)
 {
@@ -137,7 +153,7 @@ dit_status joint_load_singles(const dit_model_params *params, const joint *j, in
     for (int64_t i = 0; i < count; i++) {
         if (!dit_stage_has(params, doubles + i)) continue;
         dit_scope s = scope_of(params, "single_transformer_blocks.%lld.", (long long)i);
-        DIT_TRY(load_single(&s, j, &(*out)[i]));
+        DIT_TRY((j->gated ? load_gated_single : load_single)(&s, j, &(*out)[i]));
         (*out)[i].index = doubles + i;
     }
     return DIT_OK;
@@ -171,14 +187,20 @@ static dit_rows projected(const joint *j, joint_part part, int index)
     return wide_columns(j, part, (1 + index) * j->A, j->A);
 }
 
-static float *modulation_of(const joint *j, joint_part part)
+/* Returns the buffer in which a block makes its modulation. */
+static float *own_modulation(const joint *j, joint_part part)
 {
     return j->modulation[part == JOINT_TEXT ? JOINT_TEXT : JOINT_IMAGE];
 }
 
-static void modulated_norm(dit_runtime *rt, const joint *j, joint_part part, int chunks, int shift, int scale)
+static const float *modulation_of(const joint *j, joint_part part)
 {
-    const float *modulation = modulation_of(j, part);
+    return j->shared[part] ? j->shared[part] : own_modulation(j, part);
+}
+
+static void modulated_norm(dit_runtime *rt, const joint *j, joint_part part, const float *modulation, int chunks,
+                           int shift, int scale)
+{
     layer_norm(rt, joint_x(j, part), joint_normed(j, part),
                &(dit_layer_norm){.eps = j->eps,
                                  .shift = modulation + shift * j->C,
@@ -188,7 +210,7 @@ static void modulated_norm(dit_runtime *rt, const joint *j, joint_part part, int
 
 void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int shift, int scale)
 {
-    modulated_norm(rt, j, stream->part, stream->chunks, shift, scale);
+    modulated_norm(rt, j, stream->part, modulation_of(j, stream->part), stream->chunks, shift, scale);
 }
 
 /* Returns where the rows of the window begin in a table of a stream's positions. */
@@ -222,7 +244,8 @@ void joint_project(dit_runtime *rt, const joint *j, const joint_attention *atten
 
 void joint_modulate(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
-    embed_linear(rt, &stream->modulation, j->activated, j->view->batch, modulation_of(j, stream->part));
+    if (!j->shared[stream->part])
+        embed_linear(rt, &stream->modulation, j->activated, j->view->batch, own_modulation(j, stream->part));
 }
 
 static void norm_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
@@ -267,12 +290,25 @@ dit_status joint_add_attention(const joint *j, const joint_stream *stream)
                      JOINT_GATE);
 }
 
+/* Writes the MLP's hidden rows behind the attention's: activation(in(normed)), or activation(gate) * value. */
+static void make_hidden(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    int64_t inner = j->own_inner;
+    dit_rows normed = joint_normed(j, stream->part), hidden = wide_columns(j, stream->part, j->A, inner);
+    if (!j->gated) {
+        layer_linear(rt, &stream->mlp.in, normed, hidden, stream->mlp.activation);
+        return;
+    }
+    layer_linear(rt, &stream->mlp.in, normed, wide_columns(j, stream->part, j->A, 2 * inner), DIT_ACT_NONE);
+    layer_gate(rt, hidden, wide_columns(j, stream->part, j->A + inner, inner), stream->mlp.activation);
+}
+
 dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     dit_rows hidden = wide_columns(j, stream->part, j->A, j->own_inner);
     if (!module_is_taken(j->model, DIT_MODULE_MLP)) {
         joint_norm(rt, j, stream, JOINT_SHIFT_MLP, JOINT_SCALE_MLP);
-        layer_linear(rt, &stream->mlp.in, joint_normed(j, stream->part), hidden, stream->mlp.activation);
+        make_hidden(rt, j, stream);
     }
     return joint_add(j, stream, DIT_MODULE_MLP, false, &stream->mlp.out, hidden, JOINT_GATE_MLP);
 }
@@ -280,9 +316,7 @@ dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *st
 dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     joint_part part = stream->part;
-    if (!module_is_taken(j->model, DIT_MODULE_FUSED))
-        layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->A, j->own_inner),
-                     stream->mlp.activation);
+    if (!module_is_taken(j->model, DIT_MODULE_FUSED)) make_hidden(rt, j, stream);
     return joint_add(j, stream, DIT_MODULE_FUSED, false, &stream->attention.out,
                      wide_columns(j, part, 0, j->A + j->own_inner), JOINT_GATE);
 }
@@ -353,7 +387,8 @@ dit_status joint_double_block(dit_model *model, const joint *j, const joint_bloc
 void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, const dit_linear *linear, float *output)
 {
     dit_rows normed = joint_normed(j, JOINT_IMAGE);
-    embed_linear(rt, modulation, j->activated, normed.batch, modulation_of(j, JOINT_IMAGE));
-    modulated_norm(rt, j, JOINT_IMAGE, JOINT_LAST_CHUNKS, JOINT_LAST_SHIFT, JOINT_LAST_SCALE);
+    embed_linear(rt, modulation, j->activated, normed.batch, own_modulation(j, JOINT_IMAGE));
+    modulated_norm(rt, j, JOINT_IMAGE, own_modulation(j, JOINT_IMAGE), JOINT_LAST_CHUNKS, JOINT_LAST_SHIFT,
+                   JOINT_LAST_SCALE);
     layer_linear(rt, linear, normed, rows_dense(output, normed.batch, normed.rows, linear->n), DIT_ACT_NONE);
 }

@@ -75,6 +75,7 @@ typedef struct {
     float eps;                              /* of every norm                                           */
     bool qk_norm;                           /* q and k are normalised per head                         */
     const float *activated;                 /* [batch, C]: what modulations are projected from         */
+    bool gated;                             /* MLPs are SwiGLU, and a single block's inputs one layer */
     const joint_stream_names *stream_names; /* [JOINT_STREAMS]; NULL: those of FLUX and SD3      */
 
     dit_model *model;
@@ -83,10 +84,12 @@ typedef struct {
     const dit_partition *view;   /* the model's: rows are those of its window                */
     const dit_window *window;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
-    int64_t rotary_stride[JOINT_STREAMS]; /* batch entries of both are so far apart; 0: all entries have one  */
-    float *x, *normed;                    /* [batch, rows, C]                            */
-    float *wide;                          /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
-    float *modulation[JOINT_STREAMS];     /* [batch, JOINT_MAX_CHUNKS C]; for both streams together: the image's     */
+    int64_t rotary_stride[JOINT_STREAMS];   /* batch entries of both are so far apart; 0: all entries have one  */
+    const float *shared[JOINT_STREAMS + 1]; /* [batch, chunks C] of text, image, both: modulations that the model makes
+                                               once a step for all blocks; NULL: every block makes its own */
+    float *x, *normed;                      /* [batch, rows, C]                            */
+    float *wide;                      /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
+    float *modulation[JOINT_STREAMS]; /* [batch, JOINT_MAX_CHUNKS C]; for both streams together: the image's     */
 } joint;
 
 /* Makes the buffers (rt->step), and x the stream of the model. */

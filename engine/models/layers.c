@@ -336,6 +336,19 @@ dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_
     return load_fused(scope, names, rows, k, scope->share, out);
 }
 
+dit_status scope_groups(const dit_scope *scope, const char *name, int64_t whole, int64_t first, int64_t rows, int count,
+                        int64_t k, dit_linear *out)
+{
+    char full[MAX_NAME];
+    dit_linear_part parts[MAX_FUSED];
+    if (count > MAX_FUSED) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d groups of outputs", MAX_FUSED);
+    full_name(scope, name, full);
+    for (int i = 0; i < count; i++)
+        parts[i] = (dit_linear_part){
+            .prefix = full, .rows = rows, .share = scope->share, .first = first + i * rows, .whole = whole};
+    return dit_weights_linear(scope->rt, scope->weights, parts, count, k, NULL, out);
+}
+
 dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, int64_t k, int64_t beside,
                         dit_joined *out)
 {
@@ -421,6 +434,14 @@ dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, in
     out->activation = DIT_ACT_GELU_TANH;
     DIT_TRY(scope_shared(scope, (const char *const[]){in_name, NULL}, inner, width, &out->in));
     return scope_joined(scope, out_name, width, inner, 0, &out->out);
+}
+
+dit_status scope_gated_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out)
+{
+    dit_scope s = scope_under(scope, name);
+    out->activation = DIT_ACT_SILU;
+    DIT_TRY(scope_groups(&s, "linear_in", 2 * inner, 0, inner, 2, width, &out->in));
+    return scope_joined(&s, "linear_out", width, inner, 0, &out->out);
 }
 
 /* ---- buffers and taps -------------------------------------------------------------------------------------------- */

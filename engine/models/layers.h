@@ -126,6 +126,10 @@ dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, 
 dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
 /* Loads such layers, each with this rank's share of its outputs, its heads. */
 dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
+/* Loads `count` groups (at most 8) of `rows` outputs each, from output `first` on, of `name`, which has `whole`: one layer
+ * with this rank's share of each group. */
+dit_status scope_groups(const dit_scope *scope, const char *name, int64_t whole, int64_t first, int64_t rows, int count,
+                        int64_t k, dit_linear *out);
 /* Loads `name` with this rank's share of its k inputs. With `beside` > 0 the inputs are two groups, of k and of
  * `beside` columns, and the rank has its share of each. */
 dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, int64_t k, int64_t beside,
@@ -150,6 +154,9 @@ dit_status scope_affine(const dit_scope *scope, const char *name, int64_t elemen
                         const float **bias);
 /* Loads ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh, with this rank's share of the inner width. */
 dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out);
+
+/* Loads `name`.linear_in, whose outputs are [gate | value], and `name`.linear_out: a SwiGLU. */
+dit_status scope_gated_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out);
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 extern const dit_model_ops dit_model_cogvideox;
 extern const dit_model_ops dit_model_flux;
+extern const dit_model_ops dit_model_flux2;
 extern const dit_model_ops dit_model_hunyuan_dit;
 extern const dit_model_ops dit_model_hunyuan_video;
 extern const dit_model_ops dit_model_latte;
@@ -21,6 +22,7 @@ extern const dit_model_ops dit_model_z_image;
 static const dit_model_ops *const architectures[] = {
     &dit_model_cogvideox,
     &dit_model_flux,
+    &dit_model_flux2,
     &dit_model_hunyuan_dit,
     &dit_model_hunyuan_video,
     &dit_model_latte,

@@ -125,9 +125,11 @@ struct dit_model {
                                          takes 1 minus the above, and pipelines negate what it gives            */
     float guidance_offset;            /* its pipelines add guidance_scale times the difference to the positive
                                          prediction: 1 more than to the negative one; usually 0                 */
-    bool linspace_sigmas;             /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
-    bool rescales_guidance;           /* a guided prediction is made as long as the positive one, token by token */
-    bool sensitive_embedding;         /* embeds values of several thousand: golden allows 5e-5 (README there) */
+    double (*shift)(int64_t image_tokens,
+                    int64_t steps); /* mu of the pipeline's dynamic shift; NULL: the scheduler's */
+    bool linspace_sigmas;           /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
+    bool rescales_guidance;         /* a guided prediction is made as long as the positive one, token by token */
+    bool sensitive_embedding;       /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };
 
 /* True if this rank has block `index`. */

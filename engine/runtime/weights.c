@@ -201,8 +201,8 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
 {
     char name[MAX_NAME];
     float *data, *ordered;
-    int64_t shape[2] = {part->rows, k}, rows = share_count(share_of(part), part->rows),
-            first = share_begin(share_of(part), part->rows);
+    int64_t shape[2] = {part->whole ? part->whole : part->rows, k}, rows = share_count(share_of(part), part->rows),
+            first = part->first + share_begin(share_of(part), part->rows);
     snprintf(name, sizeof name, "%s.weight", part->prefix);
     DIT_TRY(dit_arena_host(&rt->step, rows * k, &data));
     DIT_TRY(read_region(rt, weights, name, shape, DIT_INIT_LINEAR,
@@ -222,7 +222,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     snprintf(name, sizeof name, "%s.bias", part->prefix);
     if (!has_bias(weights, name)) return DIT_OK;
     DIT_TRY(dit_arena_host(&rt->step, 2 * rows, &data));
-    DIT_TRY(read_slice(rt, weights, name, part->rows, first, rows, DIT_INIT_BIAS, data));
+    DIT_TRY(read_slice(rt, weights, name, shape[0], first, rows, DIT_INIT_BIAS, data));
     *bias = data;
     if (order && !rt->ledger.counting_only) {
         permute_rows(data, rows, 1, order, data + rows);

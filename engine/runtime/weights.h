@@ -26,6 +26,8 @@ typedef struct {
     int64_t rows;
     dit_share share;
     const int64_t *columns; /* NULL: as stored; or for each packed column the stored one */
+    int64_t first,
+        whole; /* the rows are those from `first` on of a parameter that has `whole`; whole 0: it has `rows` */
 } dit_linear_part;
 
 /* Reads the whole parameter `name` of the given shape into out (caller's, fp32).
