@@ -48,6 +48,16 @@ bool dit_ring_method_from_name(const char *name, dit_ring_method *out)
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
+static dit_status read_mask(const dit_json *doc, const cJSON *object, const char *at, dit_layer *out)
+{
+    const char *mask = dit_mask_name(DIT_MASK_NONE);
+    char pointer[300];
+    DIT_TRY(dit_json_optional_string(doc, object, at, "mask", &mask));
+    if (dit_mask_from_name(mask, &out->mask)) return DIT_OK;
+    snprintf(pointer, sizeof pointer, "%s/mask", at);
+    return dit_json_fail_word(doc, pointer, "mask", mask, dit_mask_names());
+}
+
 static dit_status read_switches(const dit_json *doc, const cJSON *object, const char *at, dit_layer *out)
 {
     const char *layout = layout_names[DIT_TOKEN_BASIC];
@@ -56,6 +66,7 @@ static dit_status read_switches(const dit_json *doc, const cJSON *object, const 
     DIT_TRY(dit_json_optional_bool(doc, object, at, "packed", &out->packed));
     DIT_TRY(dit_json_optional_bool(doc, object, at, "pad_tokens", &out->pad_tokens));
     DIT_TRY(dit_json_optional_bool(doc, object, at, "pad_heads", &out->pad_heads));
+    DIT_TRY(read_mask(doc, object, at, out));
     DIT_TRY(dit_json_optional_string(doc, object, at, "layout", &layout));
     if (dit_token_layout_from_name(layout, &out->layout)) return DIT_OK;
     snprintf(pointer, sizeof pointer, "%s/layout", at);
@@ -64,8 +75,8 @@ static dit_status read_switches(const dit_json *doc, const cJSON *object, const 
 
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out)
 {
-    static const char *const keys[] = {"tokens", "heads",  "kv_heads",   "head_dim",  "batch",      "causal",
-                                       "layout", "packed", "pad_tokens", "pad_heads", "inner_ring", NULL};
+    static const char *const keys[] = {"tokens", "heads",      "kv_heads",  "head_dim",   "batch", "causal", "layout",
+                                       "packed", "pad_tokens", "pad_heads", "inner_ring", "mask",  NULL};
     const cJSON *object;
     const char *attention = "";
     char at[256];
@@ -230,6 +241,15 @@ bool dit_ring_method_takes_heads(dit_ring_method method)
     return method == DIT_RING_MERGE || method == DIT_RING_DOUBLE;
 }
 
+static dit_status check_mask(const dit_parallel *parallel, const dit_layer *layer)
+{
+    (void)parallel;
+    if (!layer->causal || !layer->mask) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "causal and mask %s together", dit_mask_name(layer->mask)),
+        "a mask says all that a token sees: give one of the two");
+}
+
 static dit_status check_inner_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     int64_t ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
@@ -275,6 +295,9 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
     if (takes_any_tokens(layer->ring)) return DIT_OK;
     if (layer->ring == DIT_RING_HELPED) return check_helped(layer);
     if (layer->causal) return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no causal mask", name), hint);
+    if (layer->mask)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no mask %s", name, dit_mask_name(layer->mask)),
+                              hint);
     if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld", name,
                                    (long long)layer->tokens, (long long)cut.r),
@@ -284,7 +307,7 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
-        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring, check_inner_ring,
+        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring, check_inner_ring, check_mask,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
     return DIT_OK;
@@ -302,10 +325,24 @@ void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer)
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
 
+/* By the definition of the mask, pair after pair. */
+static double masked_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t source)
+{
+    int64_t queries = dit_token_count(layer, cut, ring_rank), keys = dit_token_count(layer, cut, source), pairs = 0;
+    dit_mask mask;
+    dit_mask_build(layer->mask, layer->tokens, &mask);
+    for (int64_t query = 0; query < queries; query++)
+        for (int64_t key = 0; key < keys; key++)
+            pairs += dit_mask_sees(&mask, dit_token_position(layer, cut, ring_rank, query),
+                                   dit_token_position(layer, cut, source, key));
+    return (double)pairs;
+}
+
 double dit_layer_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t source)
 {
     int64_t queries = dit_token_count(layer, cut, ring_rank), keys = dit_token_count(layer, cut, source), key = 0;
     double pairs = 0;
+    if (layer->mask) return masked_pairs(layer, cut, ring_rank, source);
     if (!layer->causal) return (double)queries * (double)keys;
     for (int64_t query = 0; query < queries; query++) {
         int64_t position = dit_token_position(layer, cut, ring_rank, query);
@@ -415,7 +452,7 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
         bytes[3] = cut.ring_rows * heads.heads * (2 * head + 4 * exact + 4 * layer->batch * EXACT_BYTES);
     }
     if (layer->ring == DIT_RING_GATHER) {
-        bytes[1] += layer->causal ? layer->tokens * (int64_t)sizeof(int32_t) : 0;
+        bytes[1] += layer->causal || layer->mask ? layer->tokens * (int64_t)sizeof(int32_t) : 0;
         bytes[2] = 2 * layer->tokens * heads.kv_heads * head;
         bytes[3] = 2 * cut.r * cut.ring_rows * heads.kv_heads * head;
     }

@@ -8,6 +8,7 @@
 #ifndef DIT_BASE_LAYER_H
 #define DIT_BASE_LAYER_H
 
+#include "base/mask.h"
 #include "base/volume.h"
 
 #ifdef __cplusplus
@@ -44,6 +45,7 @@ bool dit_ring_method_takes_heads(dit_ring_method method);
 typedef struct {
     int64_t tokens, heads, kv_heads, head_dim, batch; /* heads / kv_heads query heads share a head of k and v       */
     bool causal;                                      /* a token sees itself and those before                       */
+    dit_mask_kind mask;                               /* what a token sees; not with causal                         */
     bool packed;                                      /* Ulysses: q, k, v in one all-to-all instead of one each     */
     bool pad_tokens, pad_heads;                       /* pads tokens or heads that do not divide; else refuses them */
     dit_ring_method ring;
@@ -53,7 +55,7 @@ typedef struct {
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads","inner_ring"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
+ * "pad_heads","inner_ring","mask"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
  * dit_layer_check must pass before any function below is called. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* Returns DIT_OK, or the first broken rule (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */

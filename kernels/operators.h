@@ -8,6 +8,8 @@
 #ifndef DIT_KERNELS_OPERATORS_H
 #define DIT_KERNELS_OPERATORS_H
 
+#include "base/mask.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,6 +59,7 @@ typedef struct {
     int64_t kv_group, kv_first; /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
     const int32_t *q_position;  /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
     const int32_t *k_position;  /* at its own position and before; one that sees none has out 0, lse -INFINITY */
+    const dit_mask *mask;       /* NULL, or what queries see instead, by these positions; of the host's kernels alone */
     float scale;                /* on q.k, normally 1/sqrt(D) */
     float *out;                 /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
@@ -314,8 +317,12 @@ dit_work dit_product_work(int64_t rows, int64_t n, int64_t k);
 /* The work of a pass that reads and writes so many arrays of so many elements. */
 dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
 
-/* Returns how many keys, from the first on, that query sees; without positions all of them. */
+/* Returns how many keys, from the first on, that query sees by its position; without positions, or with a mask, all. */
 int64_t dit_attention_seen(const dit_attention_args *args, int64_t query);
+/* Returns the number of keys at positions before `position`. */
+int64_t dit_attention_keys_before(const dit_attention_args *args, int64_t position);
+/* Counts the pairs of query and key that see each other, of one head. */
+double dit_attention_pairs(const dit_attention_args *args);
 /* Returns the bytes of group_norm's workspace: partial sums of blocks of rows, so that the result does not depend on
  * the number of threads. */
 int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups);

@@ -323,6 +323,45 @@ static void a_double_ring_sends_what_a_ring_does(void **state)
     assert_int_equal(messages, of_ring);
 }
 
+static void masks_are_of_policies_that_merge_or_gather(void **state)
+{
+    static const dit_status expected[DIT_RING_METHOD_COUNT] = {
+        [DIT_RING_WHOLE_ROWS] = DIT_ERR_UNSUPPORTED,
+        [DIT_RING_QUERIES] = DIT_ERR_UNSUPPORTED,
+        [DIT_RING_HELPED] = DIT_ERR_CONSTRAINT_METHOD,
+    };
+    const dit_parallel ring = mesh(1, 4);
+    dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);
+    (void)state;
+    for (int method = 0; method < DIT_RING_METHOD_COUNT; method++) {
+        layer.mask = DIT_MASK_WINDOW, layer.ring = (dit_ring_method)method;
+        layer.inner_ring = method == DIT_RING_DOUBLE ? 2 : 0;
+        assert_int_equal(dit_layer_check(&ring, &layer), expected[method]);
+    }
+    layer.ring = DIT_RING_MERGE, layer.causal = true, layer.inner_ring = 0;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->message, "causal and mask window together"));
+    dit_error_clear();
+}
+
+/* In every layout each pair is some hop's, and no other. */
+static void masked_pairs_are_all_computed_once(void **state)
+{
+    const dit_parallel parallel = mesh(1, 3);
+    (void)state;
+    for (int kind = 1; kind < DIT_MASK_COUNT; kind++)
+        for (int layout = 0; layout < DIT_TOKEN_COUNT; layout++) {
+            dit_layer layer = layer_of(50, (dit_token_layout)layout);
+            dit_mask mask;
+            layer.mask = (dit_mask_kind)kind;
+            dit_mask_build(layer.mask, layer.tokens, &mask);
+            dit_token_cut cut = dit_token_cut_of(&parallel, &layer);
+            double pairs = 0;
+            for (int k = 0; k < 3; k++) pairs += pairs_of_rank(&layer, &cut, k);
+            assert_true(pairs == dit_mask_pairs(&mask));
+        }
+}
+
 static void inner_rings_are_alike_and_of_double_rings(void **state)
 {
     const dit_parallel ring = mesh(1, 6), both = mesh(2, 6), ulysses = mesh(2, 1);
@@ -480,6 +519,8 @@ int main(void)
         cmocka_unit_test(helpers_need_a_causal_mask_over_consecutive_tokens),
         cmocka_unit_test(a_double_ring_sends_what_a_ring_does),
         cmocka_unit_test(inner_rings_are_alike_and_of_double_rings),
+        cmocka_unit_test(masks_are_of_policies_that_merge_or_gather),
+        cmocka_unit_test(masked_pairs_are_all_computed_once),
         cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
         cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),

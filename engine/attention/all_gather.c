@@ -117,6 +117,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
                                                        .kv_first = attention->kv_first,
                                                        .q_position = own->position,
                                                        .k_position = a->position,
+                                                       .mask = shape->mask,
                                                        .scale = attention->scale,
                                                        .out = io->out,
                                                        .ldo = io->ldo,

@@ -83,6 +83,7 @@ static void add_layer(dit_json_writer *w, const dit_layer_run *run, cJSON *more)
     dit_json_put_int(w, part, "batch", layer->batch);
     dit_json_put_string(w, part, "layout", dit_token_layout_name(layer->layout));
     dit_json_put_bool(w, part, "causal", layer->causal);
+    if (layer->mask) dit_json_put_string(w, part, "mask", dit_mask_name(layer->mask));
     dit_json_put_bool(w, part, "packed", layer->packed);
     if (layer->inner_ring) dit_json_put_int(w, part, "inner_ring", layer->inner_ring);
     dit_json_put_int(w, part, "padded_tokens", run->cut.r * run->cut.ring_rows);

@@ -2,14 +2,17 @@
 #ifndef DIT_ENGINE_ATTENTION_CALL_H
 #define DIT_ENGINE_ATTENTION_CALL_H
 
+#include "base/mask.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Which of a ring rank's rows are tokens, and which tokens they are. With Ulysses the rows are those that its exchange
  * lays together. */
 typedef struct {
-    int64_t rows;            /* tokens, which come first; the rows behind are padding, sent but not computed with */
-    const int32_t *position; /* NULL, or [rows] as in dit_attention_args: a token sees itself and those before it */
+    int64_t rows; /* tokens, which come first; the rows behind are padding, sent but not computed with */
+    const int32_t *
+        position; /* NULL, or [rows] as in dit_attention_args: a token sees itself and those before it, or what the shape's mask says */
 } dit_attention_order;
 
 /* Window: the rows that a forward is about. */
@@ -37,6 +40,7 @@ typedef struct {
     int64_t kv_heads;                 /* each head of k and v serves H / kv_heads heads of q; 0: H                 */
     bool packed;                      /* Ulysses exchanges q, k and v together                                     */
     int inner_ring;                   /* of a double ring: ranks of an inner ring, which divide the ring           */
+    const dit_mask *mask;             /* NULL, or what tokens see, by position; outlives the policy                 */
     const dit_attention_order *order; /* [ring_degree], which outlive the policy; NULL: every row is a token that
                                          sees all                                                       */
 } dit_attention_shape;

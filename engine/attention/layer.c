@@ -34,6 +34,22 @@ static int64_t token_at(const dit_layer_run *run, int64_t row)
     return dit_token_position(&run->layer, &run->cut, run->rt->coordinates[DIT_AXIS_RING], run->first_row + row);
 }
 
+/* A device's kernels do not skip tiles by slices; striking pairs out would measure another kernel. */
+static dit_status build_mask(dit_layer_run *run)
+{
+    void *memory;
+    if (run->layer.mask == DIT_MASK_NONE) return DIT_OK;
+    if (run->rt->device)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "mask \"%s\" on a device, whose attention cannot skip tiles by it",
+                                       dit_mask_name(run->layer.mask)),
+                              "masks other than causal are computed by this machine's cores");
+    DIT_TRY(dit_arena_alloc(&run->rt->image, (int64_t)sizeof *run->mask, &memory));
+    run->mask = memory;
+    dit_mask_build(run->layer.mask, run->layer.tokens, run->mask);
+    return DIT_OK;
+}
+
 /* Gives every ring rank its order. Without a mask there are no positions, and the operator takes its plain way. */
 static dit_status order_tokens(dit_layer_run *run)
 {
@@ -43,7 +59,7 @@ static dit_status order_tokens(dit_layer_run *run)
     for (int64_t k = 0; k < run->cut.r; k++) {
         int64_t rows = dit_token_count(&run->layer, &run->cut, k);
         run->order[k].rows = rows;
-        if (!run->layer.causal) continue;
+        if (!run->layer.causal && !run->mask) continue;
         DIT_TRY(dit_arena_array(&run->rt->image, rows, DIT_DTYPE_INT32, &memory));
         int32_t *position = memory;
         for (int64_t row = 0; row < rows; row++)
@@ -78,6 +94,7 @@ dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const c
 {
     *out = (dit_layer_run){.rt = rt, .layer = *layer, .cut = dit_token_cut_of(&rt->parallel, layer), .seed = seed};
     out->first_row = rt->coordinates[DIT_AXIS_ULYSSES] * out->cut.rows;
+    DIT_TRY(build_mask(out));
     DIT_TRY(order_tokens(out));
     DIT_TRY(draw_operands(out));
     dit_attention_shape shape = {.B = layer->batch,
@@ -87,6 +104,7 @@ dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const c
                                  .kv_heads = layer->kv_heads,
                                  .packed = layer->packed,
                                  .inner_ring = (int)layer->inner_ring,
+                                 .mask = out->mask,
                                  .order = out->order};
     return dit_attention_create(rt, policy, &shape, &out->attention);
 }
@@ -213,7 +231,8 @@ static void check_entry(const dit_layer_run *run, const dit_kernels *ref, int64_
     args.q = run->qkv + b * run->cut.rows * row_width(layer), args.ldq = row_width(layer);
     args.k = kv, args.v = kv + width, args.ldk = args.ldv = 2 * width;
     args.kv_group = layer->heads / layer->kv_heads;
-    if (layer->causal) args.q_position = own, args.k_position = position;
+    if (layer->causal || run->mask) args.q_position = own, args.k_position = position;
+    args.mask = run->mask;
     args.scale = 1.0f / sqrtf((float)layer->head_dim);
     args.out = expected, args.ldo = columns;
     if (run->rows) ref->attention(run->rt->pool, &args);

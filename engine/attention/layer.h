@@ -15,6 +15,7 @@ typedef struct {
     dit_token_cut cut;
     uint64_t seed;
     dit_attention *attention;
+    dit_mask *mask;             /* NULL: full or causal                                                    */
     dit_attention_order *order; /* [r]                                                                     */
     int64_t first_row, rows;    /* of the ring rank's rows, this rank's, as far as they are tokens         */
     float *qkv;                 /* [batch, cut.rows, (heads + 2 kv_heads) head_dim]; padding is zero       */

@@ -29,6 +29,7 @@ static void attention_over_keys(dit_attention *attention, const dit_attention_sh
         .kv_first = attention->kv_first,
         .q_position = own.position,
         .k_position = theirs.position,
+        .mask = shape->mask,
         .scale = attention->scale,
         .out = io->out,
         .ldo = io->ldo,

@@ -153,6 +153,7 @@ void attention_in_pieces(dit_attention *attention, const dit_attention_args *who
 static bool sees_any(const dit_attention_args *args)
 {
     if (!args->Sq || !args->Sk || !args->H) return false;
+    if (args->mask) return dit_attention_pairs(args) > 0;
     return !args->q_position || args->q_position[args->Sq - 1] >= args->k_position[0];
 }
 
@@ -185,6 +186,7 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
         .kv_first = attention->kv_first,
         .q_position = own.position,
         .k_position = theirs.position,
+        .mask = shape->mask,
         .scale = attention->scale,
     };
 }

@@ -40,6 +40,10 @@ static dit_status read_case(sim_layer *p)
     if (p->layer.ring == DIT_RING_WHOLE_ROWS)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s computes its rows with no operator of the table: it is not simulated",
                         platform.attention);
+    if (p->layer.mask)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "mask %s is not simulated: no accelerator's kernel is known that skips by it",
+                        dit_mask_name(p->layer.mask));
     const cJSON *measure = dit_json_member(p->doc->root, "measure");
     p->waits = dit_json_is_true(measure, "waits");
     p->guest = dit_sim_guest(p->sim);

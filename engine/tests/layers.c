@@ -5,7 +5,7 @@
  *
  * A layer passes when it is the plain operator's to 1e-5, when every rank sends the bytes and messages of the closed
  * form, and when the flops of every rank are those of the closed form. Prints for each policy how many layers it
- * computed, how many of them with a causal mask, how many the rules refused, and the worst distance; exit 0: all pass.
+ * computed, how many of them with a causal mask, how many kinds of other masks there were, how many the rules refused, and the worst distance; exit 0: all pass.
  */
 #include "base/rng.h"
 #include "engine/attention/layer.h"
@@ -27,6 +27,7 @@ typedef struct {
 typedef struct {
     char policy[32];
     int run, causal, refused;
+    unsigned masks; /* a bit of each kind that ran */
     double worst;
 } policy_line;
 
@@ -51,8 +52,8 @@ static void complain(const layer_case *c, const char *what)
     const dit_layer *l = &c->layer;
     printf("wrong: %s: S%lld H%lld/%lld D%lld B%lld %s%s u%d r%d: %s\n", c->policy, (long long)l->tokens,
            (long long)l->heads, (long long)l->kv_heads, (long long)l->head_dim, (long long)l->batch,
-           dit_token_layout_name(l->layout), l->causal ? " causal" : "", c->parallel.degree[DIT_AXIS_ULYSSES],
-           c->parallel.degree[DIT_AXIS_RING], what);
+           dit_token_layout_name(l->layout), l->causal ? " causal" : dit_mask_name(l->mask),
+           c->parallel.degree[DIT_AXIS_ULYSSES], c->parallel.degree[DIT_AXIS_RING], what);
     problems++;
 }
 
@@ -101,6 +102,7 @@ static dit_status run_layer(const layer_case *c, dit_runtime *rt, dit_layer_run 
     line->worst = fmax(line->worst, distance);
     line->run++;
     line->causal += c->layer.causal;
+    line->masks |= 1u << c->layer.mask;
     return DIT_OK;
 }
 
@@ -163,20 +165,22 @@ static void try_layer(layer_case c, int ranks)
 int main(int argc, char **argv)
 {
     if (dit_comm_start("mpi", &argc, &argv) != DIT_OK) return 4;
-    int cases = argc > 1 ? atoi(argv[1]) : 1, ranks = dit_comm_size(dit_comm_world());
+    int cases = argc > 1 ? atoi(argv[1]) : 1, ranks = dit_comm_size(dit_comm_world()), masks = 0;
     for (int i = 0; i < cases; i++) {
         layer_case c = {.layer = draw_layer()};
-        if (i % 2) c.layer.tokens = 16 * ranks; /* what no rule about divisors refuses */
-        for (int layout = 0; layout < 2 * DIT_TOKEN_COUNT; layout++) {
-            c.layer.layout = (dit_token_layout)(layout / 2);
-            c.layer.causal = layout % 2;
+        if (i == 0) c.layer.tokens = 400;                              /* more than a block of keys of the kernel */
+        if (i % 2) c.layer.tokens = 16 * ranks;                        /* what no rule about divisors refuses */
+        for (int layout = 0; layout < 3 * DIT_TOKEN_COUNT; layout++) { /* without a mask, causal, with one */
+            c.layer.layout = (dit_token_layout)(layout / 3);
+            c.layer.causal = layout % 3 == 1;
+            c.layer.mask = layout % 3 < 2 ? DIT_MASK_NONE : (dit_mask_kind)(1 + masks++ % (DIT_MASK_COUNT - 1));
             try_layer(c, ranks);
         }
     }
     if (dit_comm_rank(dit_comm_world()) == 0)
         for (const policy_line *line = lines; *line->policy; line++)
-            printf("%s %d ranks: %d layers, %d causal, %d refused, worst %.2g\n", line->policy, ranks, line->run,
-                   line->causal, line->refused, line->worst);
+            printf("%s %d ranks: %d layers, %d causal, %d kinds of masks, %d refused, worst %.2g\n", line->policy,
+                   ranks, line->run, line->causal, __builtin_popcount(line->masks & ~1u), line->refused, line->worst);
     dit_comm_finish();
     return problems ? 1 : 0;
 }

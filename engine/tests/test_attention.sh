@@ -57,6 +57,12 @@ report $? "key heads that do not divide the heads are refused"
 layer data '"tokens": 8, "heads": 4, "head_dim": 4' '"data_degree": 2'
 [ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*sequence' "$work/data.log"
 report $? "other axes are refused"
+layer together '"tokens": 8, "heads": 4, "head_dim": 4, "causal": true, "mask": "window"' '"ring_degree": 2'
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_METHOD: causal and mask window together' "$work/together.log"
+report $? "two masks together are refused"
+layer zebra '"tokens": 8, "heads": 4, "head_dim": 4, "mask": "windows"' ''
+[ $? -ne 0 ] && grep -q 'mask.*windows' "$work/zebra.log" && grep -q 'window' "$work/zebra.log"
+report $? "an unknown mask is refused, with the nearest name"
 layer inner '"tokens": 8, "heads": 4, "head_dim": 4, "inner_ring": 3' '"ring_degree": 2' double-ring
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_PRODUCT: ring_degree 2 not divisible by inner_ring 3' "$work/inner.log"
 report $? "inner rings that do not make up the ring are refused"
@@ -133,7 +139,7 @@ report $? "idle shares of causal attention are the formulas of ring, zigzag, str
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
 for ranks in 2 4 6 8; do
     mpirun --oversubscribe --bind-to none -n "$ranks" --mca plm isolated --mca pml ob1 --mca btl self,vader \
-        --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 "$build/tests/engine_layers" 4 >"$work/layers" 2>&1
+        --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 "$build/tests/engine_layers" 5 >"$work/layers" 2>&1
     status=$?
     sed 's/^/# /' "$work/layers" | head -n 20
     for policy in ulysses ring ring-self-attention token-ring all-gather lightseq double-ring; do
@@ -142,7 +148,10 @@ for ranks in 2 4 6 8; do
     for policy in ulysses ring all-gather lightseq double-ring; do
         grep -qE "^$policy $ranks ranks: .* [1-9][0-9]* causal" "$work/layers" || status=1
     done
-    report "$status" "every policy on random layers, $ranks ranks"
+    for policy in ulysses ring all-gather double-ring; do
+        grep -qE "^$policy $ranks ranks: .* 14 kinds of masks" "$work/layers" || status=1
+    done
+    report "$status" "every policy and mask on random layers, $ranks ranks"
 done
 
 # A wrong formula must fail a case: the same engine, whose closed form of the ring says a byte a message too many.

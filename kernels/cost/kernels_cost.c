@@ -70,7 +70,7 @@ static double seen_by(const dit_attention_args *a, int64_t row)
 static double unevenness(const dit_attention_args *a)
 {
     int64_t last = a->Sq - 1, before = a->Sq * 3 / 4;
-    if (!a->q_position || !a->k_position || a->Sk <= 0 || before >= last) return 0;
+    if (!a->q_position || !a->k_position || a->mask || a->Sk <= 0 || before >= last) return 0;
     double rise = (seen_by(a, last) - seen_by(a, before)) * (double)a->Sq / (double)(last - before);
     return rise < 1 ? rise : 1;
 }
@@ -78,7 +78,7 @@ static double unevenness(const dit_attention_args *a)
 static bool describe_attention(const dit_attention_args *a, dit_cost_op *op)
 {
     dit_attention_args all = *a;
-    all.q_position = all.k_position = NULL;
+    all.q_position = all.k_position = NULL, all.mask = NULL;
     double flops = dit_attention_work(&all).flops;
     op->attention = (dit_cost_attention){.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D};
     op->attention.seen = flops > 0 ? op->flops / flops : 0;

@@ -6,7 +6,8 @@
  * Both products use the tile of cpu/tile.h with k and v broadcast. So head size and number of keys are counts of rows,
  * nothing is padded, and the softmax never reduces across lanes.
  * A job is one head and a few query blocks, which share the packed keys and values. With positions a query block meets
- * only the keys that its last query sees; those of them that its other queries do not see are struck out.
+ * only the keys that its last query sees; those of them that its other queries do not see are struck out. With a mask
+ * it meets, of each block of keys, those between the first and the last that any of its queries sees.
  * Online softmax: Milakov and Gimelshein, arXiv:1805.02867; tiling: Dao et al., arXiv:2205.14135.
  */
 #ifndef DIT_KERNELS_CPU_ATTENTION_H
@@ -161,6 +162,39 @@ static void attention_strike_out(float *p, int64_t keys, const int32_t *k_positi
     }
 }
 
+/* Whether all queries of a tile see all of these keys by one slice. Positions ascend. */
+static bool attention_all_seen(const dit_mask *mask, const int32_t *k_position, int64_t keys, const int32_t *q_position,
+                               int64_t rows)
+{
+    int64_t q0 = q_position[0], q1 = q_position[rows - 1], k0 = k_position[0], k1 = k_position[keys - 1];
+    for (int i = 0; i < mask->count; i++) {
+        const dit_mask_slice *s = &mask->slice[i];
+        if (q0 >= s->q_first && q1 < s->q_end && k0 >= s->k_first && k1 < s->k_end && k0 - q1 >= s->low &&
+            k1 - q0 <= s->high)
+            return true;
+    }
+    return false;
+}
+
+/* Strikes out the keys that the mask hides from each query. keys <= ATTENTION_KEYS. */
+static void attention_strike_masked(float *p, int64_t keys, const int32_t *k_position, int64_t rows,
+                                    const int32_t *q_position, const dit_mask *mask)
+{
+    bool seen[ATTENTION_KEYS];
+    if (attention_all_seen(mask, k_position, keys, q_position, rows)) return;
+    for (int64_t j = 0; j < rows; j++) {
+        memset(seen, 0, (size_t)keys * sizeof *seen);
+        for (int i = 0; i < mask->count; i++) {
+            int64_t first, end;
+            dit_mask_slice_keys(&mask->slice[i], q_position[j], &first, &end);
+            if (first >= end) continue;
+            for (int64_t key = 0; key < keys; key++) seen[key] |= k_position[key] >= first && k_position[key] < end;
+        }
+        for (int64_t key = 0; key < keys; key++)
+            if (!seen[key]) p[key * TILE_WIDTH + j] = -INFINITY;
+    }
+}
+
 /* Returns each lane's maximum over the keys, by two chains that hide the latency. */
 DIT_INLINE vf attention_column_max(const float *p, int64_t keys, vf max)
 {
@@ -222,7 +256,10 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
                           .prefetch = s->k});
     if (a->bias) attention_add_bias(s->p, keys, s->bias);
     if (a->relative) attention_add_relative(s->p, key, keys, rows, a->relative + h * a->ld_relative + row + a->Sk - 1);
-    if (a->q_position) attention_strike_out(s->p, keys, a->k_position + key, rows, a->q_position + row);
+    if (a->mask)
+        attention_strike_masked(s->p, keys, a->k_position + key, rows, a->q_position + row, a->mask);
+    else if (a->q_position)
+        attention_strike_out(s->p, keys, a->k_position + key, rows, a->q_position + row);
     if (vectors == TILE_VECTORS)
         attention_softmax(keys, D, TILE_VECTORS, s->p, max, total, sums);
     else
@@ -250,6 +287,26 @@ static void attention_load_keys(const dit_attention_args *a, const attention_scr
     for (int64_t i = 0; i < count; i++) s->bias[i] = (float)(a->bias[b * a->Sk + key + i] * ATTENTION_LOG2_E);
 }
 
+/* Narrows the `count` keys from `key` on to [*first, *end) of them, counted from `key`, so that `rows` queries from
+ * `row` on see none of the others. */
+static void attention_hull(const dit_attention_args *a, int64_t key, int64_t count, int64_t row, int64_t rows,
+                           int64_t *first, int64_t *end)
+{
+    int64_t q0 = a->q_position[row], q1 = a->q_position[row + rows - 1], least = INT64_MAX, most = 0;
+    for (int i = 0; i < a->mask->count; i++) {
+        const dit_mask_slice *s = &a->mask->slice[i];
+        int64_t from = q0 > s->q_first ? q0 : s->q_first, to = attention_min(q1, s->q_end - 1);
+        int64_t low = s->k_first > from + s->low ? s->k_first : from + s->low;
+        int64_t high = attention_min(s->k_end, to + s->high + 1);
+        if (from > to || low >= high) continue;
+        least = attention_min(least, low);
+        most = most > high ? most : high;
+    }
+    int64_t begin = dit_attention_keys_before(a, least), past = dit_attention_keys_before(a, most);
+    *first = begin > key ? begin - key : 0;
+    *end = attention_min(count, past - key);
+}
+
 /* Clears lanes that met no key but those of bias -INFINITY: their sums count nothing. */
 static void attention_clear_unseen(const float *max, float *total, int64_t rows)
 {
@@ -262,6 +319,30 @@ static float attention_lse(float max, float total)
     return isinf(total) ? -INFINITY : (float)(max * ATTENTION_LN_2 + log((double)total));
 }
 
+/* Computes what a block of queries from `row` on has of the `count` keys from `key` on, which are packed. */
+static void attention_seen_keys(const attention_plan *plan, const attention_scratch *s, int64_t h, int64_t key,
+                                int64_t count, int64_t block, int64_t row, int64_t lanes)
+{
+    const dit_attention_args *a = plan->args;
+    int64_t first = 0, end = count;
+    if (a->mask)
+        attention_hull(a, key, count, row, lanes, &first, &end);
+    else
+        end = attention_min(count, dit_attention_seen(a, row + lanes - 1) - key);
+    if (first >= end) return;
+    attention_scratch own = *s;
+    own.k += first * a->D, own.v += first * a->D, own.bias += first;
+    attention_block(plan, &own, h, key + first, end - first, block, row, lanes);
+}
+
+/* Whether a job's queries see any of these keys. */
+static bool attention_meets(const dit_attention_args *a, int64_t key, int64_t count, int64_t row, int64_t rows)
+{
+    int64_t first = 0, end = count;
+    if (a->mask) attention_hull(a, key, count, row, rows, &first, &end);
+    return first < end;
+}
+
 /* Runs over all blocks of keys that any query of the job sees. */
 static void attention_all_keys(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h,
                                int64_t row, int64_t rows)
@@ -270,12 +351,11 @@ static void attention_all_keys(const attention_plan *plan, const attention_scrat
     int64_t blocks = (rows + TILE_WIDTH - 1) / TILE_WIDTH, seen = dit_attention_seen(a, row + rows - 1);
     for (int64_t key = 0; key < seen; key += plan->keys) {
         int64_t count = attention_min(plan->keys, seen - key);
+        if (!attention_meets(a, key, count, row, rows)) continue;
         attention_load_keys(a, s, b, h, key, count);
-        for (int64_t i = 0; i < blocks; i++) {
-            int64_t begin = row + i * TILE_WIDTH, lanes = attention_min(TILE_WIDTH, rows - i * TILE_WIDTH);
-            int64_t own = attention_min(count, dit_attention_seen(a, begin + lanes - 1) - key);
-            if (own > 0) attention_block(plan, s, h, key, own, i, begin, lanes);
-        }
+        for (int64_t i = 0; i < blocks; i++)
+            attention_seen_keys(plan, s, h, key, count, i, row + i * TILE_WIDTH,
+                                attention_min(TILE_WIDTH, rows - i * TILE_WIDTH));
     }
 }
 

@@ -6,6 +6,10 @@ void cuda_attention(dit_pool *pool, const dit_attention_args *args)
 {
     dit_cuda *cuda = cuda_of(pool);
     if (!args->B || !args->H || !args->Sq || !args->D) return;
+    if (args->mask) {
+        cuda_fail(cuda, "attention with a mask of slices is built for the host's kernels alone");
+        return;
+    }
     if (cuda->attention && !args->relative && cuda_attention_library_run(cuda, args)) return;
     cuda_attention_own(cuda, args);
 }

@@ -15,6 +15,7 @@ static double logit(const dit_attention_args *a, int64_t b, int64_t h, int64_t r
     const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
     const float *k = a->k + b * a->batch_k + key * a->ldk + key_head(a, h) * a->D;
     double sum = 0;
+    if (a->mask && !dit_mask_sees(a->mask, a->q_position[row], a->k_position[key])) return -INFINITY;
     for (int64_t d = 0; d < a->D; d++) sum += (double)q[d] * k[d];
     sum = sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
     return sum + (a->relative ? a->relative[h * a->ld_relative + row - key + a->Sk - 1] : 0.0);
@@ -67,13 +68,12 @@ void dit_ref_attention(dit_pool *pool, const dit_attention_args *args)
     dit_pool_run(pool, args->B * args->H * args->Sq, 1, attend_rows, (void *)args);
 }
 
-int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
+int64_t dit_attention_keys_before(const dit_attention_args *args, int64_t position)
 {
     int64_t low = 0, high = args->Sk;
-    if (!args->q_position) return args->Sk;
-    while (low < high) { /* finds the first key after the query's position */
+    while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (args->k_position[middle] <= args->q_position[query])
+        if (args->k_position[middle] < position)
             low = middle + 1;
         else
             high = middle;
@@ -81,18 +81,44 @@ int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
     return low;
 }
 
+int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
+{
+    if (!args->q_position || args->mask) return args->Sk;
+    return dit_attention_keys_before(args, (int64_t)args->q_position[query] + 1);
+}
+
+static double masked_pairs(const dit_attention_args *args)
+{
+    double pairs = 0;
+    for (int i = 0; i < args->mask->count; i++)
+        for (int64_t query = 0; query < args->Sq; query++) {
+            int64_t first, end;
+            dit_mask_slice_keys(&args->mask->slice[i], args->q_position[query], &first, &end);
+            if (end > first)
+                pairs += (double)(dit_attention_keys_before(args, end) - dit_attention_keys_before(args, first));
+        }
+    return pairs;
+}
+
+double dit_attention_pairs(const dit_attention_args *args)
+{
+    double pairs = 0;
+    if (!args->q_position) return (double)args->Sq * (double)args->Sk;
+    if (args->mask) return masked_pairs(args);
+    for (int64_t query = 0, key = 0; query < args->Sq; query++) {
+        while (key < args->Sk && args->k_position[key] <= args->q_position[query]) key++;
+        pairs += (double)key;
+    }
+    return pairs;
+}
+
 /* Counts two products of 2 D flops for each pair of query and key, as the field does, and no softmax. Each operand
  * moves once. */
 dit_work dit_attention_work(const dit_attention_args *args)
 {
-    double pairs = (double)args->Sq * (double)args->Sk, d = (double)args->D, batch = (double)args->B;
+    double pairs = dit_attention_pairs(args), d = (double)args->D, batch = (double)args->B;
     int64_t group = args->kv_group ? args->kv_group : 1, first = args->kv_first / group;
     int64_t key_heads = args->H ? (args->kv_first + args->H - 1) / group - first + 1 : 0;
-    if (args->q_position) pairs = 0;
-    for (int64_t query = 0, key = 0; args->q_position && query < args->Sq; query++) {
-        while (key < args->Sk && args->k_position[key] <= args->q_position[query]) key++;
-        pairs += (double)key;
-    }
     return (dit_work){.flops = 4 * batch * (double)args->H * pairs * d,
                       .bytes = sizeof(float) * batch * d * 2 *
                                ((double)args->H * (double)args->Sq + (double)key_heads * (double)args->Sk)};

@@ -356,6 +356,79 @@ static void causal_stripes_merge_to_the_whole(void **state)
     for_each_backend(stripes_merge);
 }
 
+/* The keys of all SK positions, as far as the mask shows them. */
+static dit_attention_args masked_args(const dit_mask *mask, const int32_t *queries, const int32_t *keys, float *out,
+                                      float *lse)
+{
+    dit_attention_args args = {.B = B, .H = H, .Sq = SQ, .Sk = SK, .D = D, .q = q, .ldq = C, .batch_q = SQ * C};
+    args.k = k, args.v = v, args.ldk = args.ldv = C, args.batch_k = args.batch_v = SK * C;
+    args.q_position = queries, args.k_position = keys, args.mask = mask;
+    args.scale = 1 / sqrtf(D);
+    args.out = out, args.ldo = C, args.batch_o = SQ * C, args.lse = lse;
+    return args;
+}
+
+/* A mask hides what a bias of -INFINITY hides, query by query; work is the pairs that are left. */
+static void masks_hide(void)
+{
+    static float out[OUT], lse[LSE], row_out[OUT], row_lse[LSE], hidden[B * SK];
+    static int32_t queries[SQ], keys[SK];
+    place_queries(queries);
+    for (int key = 0; key < SK; key++) keys[key] = key;
+    for (int kind = 1; kind < DIT_MASK_COUNT; kind++) {
+        dit_mask mask;
+        double pairs = 0;
+        dit_mask_build((dit_mask_kind)kind, SK, &mask);
+        dit_attention_args args = masked_args(&mask, queries, keys, out, lse);
+        kernels->attention(pool, &args);
+        for (int row = 0; row < SQ; row++) {
+            for (int i = 0; i < B * SK; i++)
+                hidden[i] = dit_mask_sees(&mask, queries[row], keys[i % SK]) ? 0 : -INFINITY;
+            for (int key = 0; key < SK; key++) pairs += dit_mask_sees(&mask, queries[row], keys[key]);
+            if (row % 9) continue;
+            attend(0, SK, hidden, row_out, row_lse);
+            for (int b = 0; b < B; b++)
+                assert_true(distance(out + (b * SQ + row) * C, row_out + (b * SQ + row) * C, C) < 2e-6);
+            assert_true(fabsf(lse[row] - row_lse[row]) < 1e-5f);
+        }
+        assert_true(dit_attention_pairs(&args) == pairs);
+        assert_true(dit_attention_work(&args).flops == 4.0 * B * H * D * pairs);
+    }
+}
+
+static void a_mask_hides_what_a_bias_hides(void **state)
+{
+    (void)state;
+    for_each_backend(masks_hide);
+}
+
+/* Values of keys that no query of a tile sees are not read: a NaN among them reaches nobody. The plain operator reads
+ * them, with weight 0. */
+static void tiles_are_skipped(void)
+{
+    enum { DOCUMENT = SK / 2 }; /* all queries are in the first one */
+    static float out[OUT], saved[B * SK * C];
+    static int32_t queries[SQ], keys[SK];
+    dit_mask mask;
+    if (strcmp(kernels->name, "ref") == 0) return;
+    for (int i = 0; i < SQ; i++) queries[i] = i;
+    for (int key = 0; key < SK; key++) keys[key] = key;
+    dit_mask_build(DIT_MASK_DOCUMENTS, SK, &mask);
+    memcpy(saved, v, sizeof saved);
+    for (int i = 0; i < B * SK * C; i++)
+        if (i / C % SK >= DOCUMENT) v[i] = NAN;
+    dit_attention_args args = masked_args(&mask, queries, keys, out, NULL);
+    kernels->attention(pool, &args);
+    memcpy(v, saved, sizeof saved);
+    for (int i = 0; i < OUT; i++) assert_true(isfinite(out[i]));
+}
+
+static void tiles_that_a_mask_hides_are_skipped(void **state)
+{
+    (void)state;
+    for_each_backend(tiles_are_skipped);
+}
+
 /* Two query heads of each key head, the first of them the second member of its group. */
 static void groups_share(void)
 {
@@ -400,6 +473,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_give_the_attention_over_the_keys_up_to_them),
         cmocka_unit_test(causal_stripes_merge_to_the_whole),
+        cmocka_unit_test(a_mask_hides_what_a_bias_hides),
+        cmocka_unit_test(tiles_that_a_mask_hides_are_skipped),
         cmocka_unit_test(query_heads_of_a_group_share_a_key_head),
         cmocka_unit_test(the_work_of_a_call_is_the_pairs_that_see_each_other),
         cmocka_unit_test(key_splits_in_any_order_merge_to_the_whole),

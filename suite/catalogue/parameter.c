@@ -372,6 +372,7 @@ static const suite_parameter_kind
     kind_SPLIT        = {check_word, .words = dit_decode_splits},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
     kind_ENGINE       = {check_word, .words = suite_engine_names},
+    kind_MASK         = {check_word, .words = dit_mask_names},
     kind_LAYOUT       = {check_word, .words = layout_words},
     kind_ELEMENT      = {check_word, .words = element_words},
     kind_STRATEGIES   = {check_strategies, .form = "data, shard, tensor, pipeline or recompute, or several joined with +"},

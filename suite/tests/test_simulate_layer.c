@@ -145,6 +145,20 @@ static void ring_self_attention_is_not_simulated(void **state)
     suite_workload_release(&workload);
 }
 
+/* No accelerator's kernel is known that skips by them. */
+static void masks_are_not_simulated(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"ditbench.workload/1\",\"name\":\"s\",\"program\":\"attention\",\"defaults\":{"
+        "\"platform\":\"8xa100-sxm\",\"profile\":\"pytorch-eager\",\"mask\":\"window\"," SMALL "}}";
+    suite_workload workload;
+    (void)state;
+    assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);
+    assert_int_equal(workload.case_count, 0);
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_UNSUPPORTED);
+    suite_workload_release(&workload);
+}
+
 /* Of small layers the host is the bottleneck: an exchange for all of q, k and v costs it less than one for each. */
 static void packing_spares_the_host(void **state)
 {
@@ -196,6 +210,7 @@ int main(void)
         cmocka_unit_test(layouts_cost_what_their_busiest_rank_has),
         cmocka_unit_test(inner_rings_keep_to_their_node),
         cmocka_unit_test(ring_self_attention_is_not_simulated),
+        cmocka_unit_test(masks_are_not_simulated),
         cmocka_unit_test(packing_spares_the_host),
         cmocka_unit_test(waiting_costs_the_issue_of_the_first_kernel),
         cmocka_unit_test(a_ring_exchanges_with_itself),

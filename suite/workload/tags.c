@@ -64,6 +64,7 @@ static const suite_tag behind_degrees[] = {
     {"head_dim", "width of a head"},
     {"batch", "sequences in a batch"},
     {"causal", "under a causal mask: on or off"},
+    {"mask", "what a token sees, of base/mask.h, beside causal: none, window, documents, ..."},
     {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
     {"packed", "q, k and v in one exchange: on or off"},
     {"inner_ring", "ranks of an inner ring of a double ring; 0 elsewhere"},

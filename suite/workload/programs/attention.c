@@ -25,7 +25,7 @@ static dit_status resolve_attention(suite_cell *cell)
 
 static void resolve_layer(suite_cell *cell)
 {
-    const cJSON *layout = cell->values[SUITE_PARAMETER_LAYOUT];
+    const cJSON *layout = cell->values[SUITE_PARAMETER_LAYOUT], *mask = cell->values[SUITE_PARAMETER_MASK];
     dit_layer *layer = &cell->layer;
     *layer = (dit_layer){.tokens = suite_cell_int(cell, SUITE_PARAMETER_TOKENS, 1),
                          .heads = suite_cell_int(cell, SUITE_PARAMETER_HEADS, 1),
@@ -38,6 +38,7 @@ static void resolve_layer(suite_cell *cell)
     layer->kv_heads = suite_cell_int(cell, SUITE_PARAMETER_KV_HEADS, layer->heads);
     layer->inner_ring = suite_cell_int(cell, SUITE_PARAMETER_INNER_RING, 0);
     dit_ring_method_from_name(cell->attention, &layer->ring);
+    if (mask) dit_mask_from_name(mask->valuestring, &layer->mask);
     if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
     dit_layer_normalise(&cell->parallel, layer);
     if (cell->simulated) /* stacks have exchanges of one rank */
@@ -52,6 +53,10 @@ static dit_status resolve(suite_cell *cell)
                                    dit_parallel_degree(&cell->parallel, DIT_AXIS_ULYSSES) > 1 &&
                                    dit_parallel_degree(&cell->parallel, DIT_AXIS_RING) > 1;
     resolve_layer(cell);
+    if (cell->simulated && cell->layer.mask)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "%s is simulated, and no accelerator's kernel is known that skips by mask %s",
+                        cell->platform->name, dit_mask_name(cell->layer.mask));
     if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
                     cell->platform->name, cell->attention);
@@ -79,6 +84,12 @@ static void put_shape(dit_json_writer *w, const suite_cell *cell, cJSON *object)
     dit_json_put_int(w, object, "batch", cell->layer.batch);
 }
 
+/* Cases without a mask keep their ids. */
+static void put_mask(dit_json_writer *w, const suite_cell *cell, cJSON *object)
+{
+    if (cell->layer.mask) dit_json_put_string(w, object, "mask", dit_mask_name(cell->layer.mask));
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     (void)workload;
@@ -90,6 +101,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     dit_json_put_bool(w, layer, "packed", cell->layer.packed);
     dit_json_put_bool(w, layer, "pad_tokens", cell->layer.pad_tokens);
     dit_json_put_bool(w, layer, "pad_heads", cell->layer.pad_heads);
+    put_mask(w, cell, layer);
     if (cell->layer.inner_ring) dit_json_put_int(w, layer, "inner_ring", cell->layer.inner_ring);
     suite_member_number(w, run, cell, SUITE_PARAMETER_SEED);
 }
@@ -101,6 +113,7 @@ static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON
     cJSON *layer = dit_json_put_object(w, out, "layer");
     put_shape(w, cell, layer);
     dit_json_put_bool(w, layer, "causal", cell->layer.causal);
+    put_mask(w, cell, layer);
 }
 
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
@@ -113,6 +126,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     dit_json_put_string(w, tags, "base_model", "layer");
     put_shape(w, cell, tags);
     dit_json_put_string(w, tags, "causal", layer->causal ? "on" : "off");
+    dit_json_put_string(w, tags, "mask", dit_mask_name(layer->mask));
     dit_json_put_string(w, tags, "layout", dit_token_layout_name(layer->layout));
     dit_json_put_string(w, tags, "packed", layer->packed ? "on" : "off");
     dit_json_put_int(w, tags, "inner_ring", layer->inner_ring);
@@ -133,11 +147,11 @@ static void write_label(const suite_cell *cell, char *out, size_t size)
         snprintf(layout, sizeof layout, " %s", dit_token_layout_name(layer->layout));
     bool ring = layer->ring != DIT_RING_MERGE;
     if (layer->inner_ring) snprintf(inner, sizeof inner, " inner%lld", (long long)layer->inner_ring);
-    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
-             layer->causal ? " causal" : "", layout, layer->packed ? " packed" : "",
-             layer->pad_tokens ? " pad_tokens" : "", layer->pad_heads ? " pad_heads" : "", ring ? " " : "",
-             ring ? dit_ring_method_name(layer->ring) : "", inner, cell->parallel.context_first ? " context-first" : "",
-             cell->mesh);
+    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
+             layer->causal ? " causal" : "", layer->mask ? " " : "", layer->mask ? dit_mask_name(layer->mask) : "",
+             layout, layer->packed ? " packed" : "", layer->pad_tokens ? " pad_tokens" : "",
+             layer->pad_heads ? " pad_heads" : "", ring ? " " : "", ring ? dit_ring_method_name(layer->ring) : "",
+             inner, cell->parallel.context_first ? " context-first" : "", cell->mesh);
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
