@@ -214,7 +214,7 @@ def split_of(tally):
     parts = name.split(".")
     inside = [kind for _, kind in tally.stack]
     if "feed_forward" in inside:
-        return "k" if ".net.2" in name or name.endswith("linear_2") else "n"
+        return "k" if ".net.2" in name or name.endswith(("linear_2", "linear_out")) else "n"
     if "attention" in inside:
         return "k" if any(p in SPLIT_ROWS for p in parts) else "n"
     if parts[-1] == "proj_mlp":
@@ -251,9 +251,9 @@ def hook_modules(model, tally, blocks):
     for name, module in model.named_modules():
         cls = type(module).__name__
         kind = ""
-        if cls.endswith("Attention") or cls in ("FluxAttention", "WanAttention"):
+        if cls.endswith("Attention") or cls in ("FluxAttention", "WanAttention", "Flux2Attention", "Flux2ParallelSelfAttention"):
             kind = "attention"
-        elif cls == "FeedForward" or name.endswith(("act_mlp", "proj_mlp")):
+        elif cls in ("FeedForward", "Flux2FeedForward") or name.endswith(("act_mlp", "proj_mlp")):
             kind = "feed_forward"
         module.register_forward_pre_hook(enter(name, kind))
         module.register_forward_hook(leave)
@@ -362,6 +362,22 @@ def latte(config, z):
         encoder_hidden_states=meta(z.B, z.T, config["caption_channels"]), enable_temporal_attentions=True)
 
 
+def flux2(config, z):
+    import torch
+    ids = dict(img_ids=meta(z.B, z.S, 4, dtype=torch.int64), txt_ids=meta(z.B, z.T, 4, dtype=torch.int64))
+    if config.get("guidance_embeds"):
+        ids["guidance"] = meta(z.B, dtype=torch.float32)
+    return {}, dict(hidden_states=meta(z.B, z.S, config["in_channels"]), timestep=meta(z.B),
+                    encoder_hidden_states=meta(z.B, z.T, config["joint_attention_dim"]), **ids)
+
+
+def qwen_image(config, z):
+    # Its pipeline gives no mask where the prompts of a call are as long as each other.
+    return {}, dict(hidden_states=meta(z.B, z.S, config["in_channels"]), timestep=meta(z.B),
+                    encoder_hidden_states=meta(z.B, z.T, config["joint_attention_dim"]),
+                    img_shapes=[[(1, z.h, z.h)]] * z.B)
+
+
 # class: its inputs; keys of the config that count blocks; lists of blocks per key; sizes that vary, besides B and S
 CLASSES = {
     "FluxTransformer2DModel": (flux, {"num_layers": ["transformer_blocks"],
@@ -373,14 +389,18 @@ CLASSES = {
     "WanTransformer3DModel": (wan, {"num_layers": ["blocks"]}, "TFE"),
     "HunyuanVideoTransformer3DModel": (hunyuan_video, {"num_layers": ["transformer_blocks"],
                                                        "num_single_layers": ["single_transformer_blocks"]}, "TFE"),
+    "Flux2Transformer2DModel": (flux2, {"num_layers": ["transformer_blocks"],
+                                        "num_single_layers": ["single_transformer_blocks"]}, "T"),
+    "QwenImageTransformer2DModel": (qwen_image, {"num_layers": ["transformer_blocks"]}, "T"),
     "LatteTransformer3DModel": (latte, {"num_layers": ["transformer_blocks", "temporal_transformer_blocks"]}, "TFP"),
 }
 # Their first forward moves tables to the device, where they stay: the second one is counted.
-MOVED_ONCE = {"WanTransformer3DModel"}
+MOVED_ONCE = {"WanTransformer3DModel", "QwenImageTransformer2DModel"}
 # The number of operators depends on the batch: one batch row is counted, and several are charged as so many calls.
 ROW_BY_ROW = {"HunyuanVideoTransformer3DModel"}
 # Not a fact of the class: how many forwards its pipeline makes of the two branches of guidance.
-FORWARDS = {"WanTransformer3DModel": 2}  # pipeline_wan.py: noise_pred, then noise_uncond
+FORWARDS = {"WanTransformer3DModel": 2,  # pipeline_wan.py: noise_pred, then noise_uncond
+            "QwenImageTransformer2DModel": 2}  # pipeline_qwenimage.py: so, too
 
 
 def sizes_of(letters):
