@@ -43,6 +43,7 @@ enum {
     DIT_CASE_FUSED = 1 << 23,     /* attention: q, k, v lie inside one projection, as in models */
     DIT_CASE_REPLICATE = 1 << 22, /* conv: outside of the image lies its nearest pixel */
     DIT_CASE_TANH = 1 << 24,      /* activation: tanh */
+    DIT_CASE_SEEN = 25,           /* attention, not on devices: the lowest of 4 bits with a dit_mask_kind */
 };
 
 enum { DIT_CASE_SIZES = 6 };
@@ -56,6 +57,11 @@ typedef struct {
  * operators.h. */
 const dit_kernel_case *dit_case_at(dit_case_list list, int index);
 
+/* Returns what queries of an attention case see. */
+static inline dit_mask_kind dit_case_mask(const dit_kernel_case *c)
+{
+    return (dit_mask_kind)(c->flags >> DIT_CASE_SEEN & 15u);
+}
 /* Returns the operator's name in reports. Operators that one call checks together share a name: row_squares and
  * row_scale are "row_norm". */
 const char *dit_case_operator(const dit_kernel_case *c);

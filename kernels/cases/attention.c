@@ -59,6 +59,14 @@ static dit_status position_tokens(dit_case_run *run)
     return DIT_OK;
 }
 
+/* Builds own[1], the mask over the tokens of the keys. */
+static dit_status build_mask(dit_case_run *run)
+{
+    DIT_TRY(dit_arena_alloc(run->room, (int64_t)sizeof(dit_mask), &run->own[1]));
+    dit_mask_build(dit_case_mask(run->c), sizes_of(run->c)->Sk, run->own[1]);
+    return DIT_OK;
+}
+
 static dit_status fill_mask(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);
@@ -76,7 +84,8 @@ static dit_status prepare(dit_case_run *run)
     const dit_kernel_case *c = run->c;
     const sizes *s = sizes_of(c);
     int64_t floats = s->B * tokens_of(c) * ld_of(c);
-    if (c->flags & CAUSAL) DIT_TRY(position_tokens(run));
+    if (c->flags & CAUSAL || dit_case_mask(c)) DIT_TRY(position_tokens(run));
+    if (dit_case_mask(c)) DIT_TRY(build_mask(run));
     DIT_TRY(dit_case_fill(run, 0, floats, 0, 1.5f));
     DIT_TRY(dit_case_fill(run, 1, floats, 0, 1.5f));
     DIT_TRY(dit_case_fill(run, 2, floats, 0, 1));
@@ -102,6 +111,7 @@ static void call(dit_case_run *run, const dit_case_target *to)
     args.bias = c->flags & MASK ? run->in[3] : NULL;
     args.kv_group = s->kv_group;
     if (positions) args.q_position = positions + to->first, args.k_position = positions + s->Sq;
+    args.mask = run->own[1];
     args.scale = 1 / sqrtf((float)s->D);
     if (c->flags & RELATIVE) args.relative = run->in[4] + to->first, args.ld_relative = s->Sq + s->Sk;
     args.out = to->out + to->first * ldo;
@@ -115,6 +125,10 @@ static void call(dit_case_run *run, const dit_case_target *to)
     {                                                                                                                  \
         DIT_OPERATOR_ATTENTION, {0, B, H, Sq, Sk, D}, flags                                                            \
     }
+/* Queries see what DIT_MASK_kind says. */
+#define MASKED(B, H, Sq, Sk, D, flags, kind)                                                                           \
+    ATTENTION(B, H, Sq, Sk, D, (flags) | (unsigned)DIT_MASK_##kind << DIT_CASE_SEEN)
+_Static_assert(DIT_MASK_COUNT <= 16, "the kind of a mask has four bits");
 #define GROUPED(B, H, group, Sq, Sk, D, flags)                                                                         \
     {                                                                                                                  \
         DIT_OPERATOR_ATTENTION, {group, B, H, Sq, Sk, D}, flags                                                        \
@@ -145,6 +159,10 @@ static const dit_kernel_case checked[] = {
     ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL | RELATIVE),
     GROUPED(2, 6, 3, 50, 70, 24, LSE),
     GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
+    MASKED(2, 2, 47, 33, 18, LSE | STRIDED, WINDOW),
+    MASKED(1, 2, 401, 401, 40, LSE, DOCUMENTS_CAUSAL),
+    MASKED(1, 1, 700, 700, 24, LSE | STRIDED, GLOBAL_WINDOW),
+    MASKED(1, 2, 500, 77, 13, LSE | MASK, BLOCK_CAUSAL),
     ATTENTION(1, 16, 256, 256, 72, FUSED | LARGE),
     ATTENTION(2, 4, 96, 32, 24, FUSED | LARGE),
     ATTENTION(1, 16, 1024, 1024, 72, FUSED | LARGE),
@@ -161,6 +179,14 @@ static const dit_kernel_case checked[] = {
     ATTENTION(2, 16, 4096, 4096, 72, FUSED | LARGE | ON_DEVICE),
     ATTENTION(1, 16, 1024, 1024, 64, CAUSAL | LARGE),
     ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
+    ATTENTION(1, 8, 4096, 4096, 128, LARGE),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, WINDOW),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, WINDOW_CAUSAL),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, DOCUMENTS),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, DOCUMENTS_CAUSAL),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, SHARED_QUESTION),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, GLOBAL_WINDOW),
+    MASKED(1, 8, 4096, 4096, 128, LARGE, BLOCK_CAUSAL),
 };
 
 /* Key counts from one rank of a ring upwards, with the heads that models have. */

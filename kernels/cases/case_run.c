@@ -88,6 +88,8 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
                              (long long)c->size[i]);
     for (size_t i = 0; i < sizeof words / sizeof *words && used < size; i++)
         if (c->flags & words[i].flag) used += snprintf(out + used, (size_t)(size - used), " %s", words[i].word);
+    if (dit_case_mask(c) && used < size)
+        snprintf(out + used, (size_t)(size - used), " mask:%s", dit_mask_name(dit_case_mask(c)));
 }
 
 bool dit_case_size(const dit_kernel_case *c, int index, const char **key, int64_t *value)

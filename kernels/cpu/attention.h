@@ -29,6 +29,11 @@ static int64_t attention_min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t attention_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 typedef struct {
     const dit_attention_args *args;
     dit_pool *pool;
@@ -292,19 +297,21 @@ static void attention_load_keys(const dit_attention_args *a, const attention_scr
 static void attention_hull(const dit_attention_args *a, int64_t key, int64_t count, int64_t row, int64_t rows,
                            int64_t *first, int64_t *end)
 {
-    int64_t q0 = a->q_position[row], q1 = a->q_position[row + rows - 1], least = INT64_MAX, most = 0;
+    int64_t q0 = a->q_position[row], q1 = a->q_position[row + rows - 1];
+    int64_t k0 = a->k_position[key], k1 = (int64_t)a->k_position[key + count - 1] + 1, least = k1, most = k0;
     for (int i = 0; i < a->mask->count; i++) {
         const dit_mask_slice *s = &a->mask->slice[i];
-        int64_t from = q0 > s->q_first ? q0 : s->q_first, to = attention_min(q1, s->q_end - 1);
-        int64_t low = s->k_first > from + s->low ? s->k_first : from + s->low;
-        int64_t high = attention_min(s->k_end, to + s->high + 1);
+        int64_t from = attention_max(q0, s->q_first), to = attention_min(q1, s->q_end - 1);
+        int64_t low = attention_max(attention_max(s->k_first, from + s->low), k0);
+        int64_t high = attention_min(attention_min(s->k_end, to + s->high + 1), k1);
         if (from > to || low >= high) continue;
         least = attention_min(least, low);
-        most = most > high ? most : high;
+        most = attention_max(most, high);
     }
-    int64_t begin = dit_attention_keys_before(a, least), past = dit_attention_keys_before(a, most);
-    *first = begin > key ? begin - key : 0;
-    *end = attention_min(count, past - key);
+    *first = *end = 0;
+    if (least >= most) return;
+    *first = dit_attention_keys_before(a, least) - key;
+    *end = dit_attention_keys_before(a, most) - key;
 }
 
 /* Clears lanes that met no key but those of bias -INFINITY: their sums count nothing. */

@@ -423,10 +423,34 @@ static void tiles_are_skipped(void)
     for (int i = 0; i < OUT; i++) assert_true(isfinite(out[i]));
 }
 
+/* Blocks of keys between those that queries see are skipped, too: the last queries see the first keys and the last. */
+static void gaps_are_skipped(void)
+{
+    enum { N = 800, LATE = 700, WIDTH = 8, HIDDEN = 192 /* a block of keys, the second */ };
+    static float rows[N * WIDTH], values[N * WIDTH], out[(N - LATE) * WIDTH];
+    static int32_t tokens[N];
+    dit_mask mask;
+    dit_mask_build(DIT_MASK_GLOBAL_WINDOW, N, &mask);
+    dit_rng_normal(7, 4, 0, N * WIDTH, 0, 1, rows);
+    memcpy(values, rows, sizeof values);
+    for (int i = 0; i < N; i++) tokens[i] = i;
+    for (int i = HIDDEN * WIDTH; i < 2 * HIDDEN * WIDTH; i++) values[i] = NAN;
+    assert_false(dit_mask_sees(&mask, LATE, HIDDEN) || dit_mask_sees(&mask, LATE, 2 * HIDDEN - 1));
+    assert_true(dit_mask_sees(&mask, LATE, 0) && dit_mask_sees(&mask, LATE, N - 100));
+    if (strcmp(kernels->name, "ref") == 0) return;
+    dit_attention_args args = {.B = 1, .H = 1, .Sq = N - LATE, .Sk = N, .D = WIDTH, .mask = &mask, .scale = 1};
+    args.q = rows + LATE * WIDTH, args.k = rows, args.v = values;
+    args.ldq = args.ldk = args.ldv = args.ldo = WIDTH;
+    args.q_position = tokens + LATE, args.k_position = tokens, args.out = out;
+    kernels->attention(pool, &args);
+    for (int i = 0; i < (N - LATE) * WIDTH; i++) assert_true(isfinite(out[i]));
+}
+
 static void tiles_that_a_mask_hides_are_skipped(void **state)
 {
     (void)state;
     for_each_backend(tiles_are_skipped);
+    for_each_backend(gaps_are_skipped);
 }
 
 /* Two query heads of each key head, the first of them the second member of its group. */
