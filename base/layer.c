@@ -318,6 +318,7 @@ void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer)
     dit_token_cut cut;
     if (dit_parallel_degree(parallel, DIT_AXIS_RING) == 1) layer->layout = DIT_TOKEN_BASIC;
     if (dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) == 1) layer->packed = false;
+    if (layer->ring != DIT_RING_DOUBLE) layer->inner_ring = 0;
     if (layer->heads % dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) == 0) layer->pad_heads = false;
     cut = dit_token_cut_of(parallel, layer);
     if (cut.r * cut.ring_rows == layer->tokens) layer->pad_tokens = false;

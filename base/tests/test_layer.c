@@ -444,13 +444,17 @@ static void options_without_effect_are_spelled_alike(void **state)
     dit_layer asked = {.tokens = 24, .heads = 4, .kv_heads = 4, .head_dim = 8, .batch = 1, .layout = DIT_TOKEN_STRIPE};
     dit_layer layer;
     (void)state;
-    asked.packed = asked.pad_tokens = asked.pad_heads = true;
+    asked.packed = asked.pad_tokens = asked.pad_heads = true, asked.inner_ring = 2;
     layer = asked;
     dit_layer_normalise(&one, &layer);
     assert_true(layer.layout == DIT_TOKEN_BASIC && !layer.packed && !layer.pad_tokens && !layer.pad_heads);
     layer = asked;
     dit_layer_normalise(&ring, &layer);
     assert_true(layer.layout == DIT_TOKEN_STRIPE && !layer.packed && !layer.pad_tokens && !layer.pad_heads);
+    assert_int_equal(layer.inner_ring, 0); /* it is no double ring */
+    layer.inner_ring = 2, layer.ring = DIT_RING_DOUBLE;
+    dit_layer_normalise(&ring, &layer);
+    assert_int_equal(layer.inner_ring, 2);
     layer = asked;
     layer.tokens = 25;
     dit_layer_normalise(&ulysses, &layer);
