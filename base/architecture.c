@@ -58,7 +58,8 @@ static const dit_architecture architectures[] = {
      .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true},
     {.class_name = "ZImageTransformer2DModel",
      .kinds = {{"n_refiner_layers", UNIFIED_BLOCK}, {"n_layers", UNIFIED_BLOCK}},
-     .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2},
+     .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2,
+     .guidance_offset = 1},
 };
 /* clang-format on */
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -134,6 +135,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->joint = architecture->joint;
     facts->text_multiple = architecture->text_multiple;
     facts->guidance_branches = architecture->guidance_branches;
+    facts->guidance_offset = architecture->guidance_offset;
     facts->lone_branch = architecture->lone_branch;
     if (architecture->time_alone)
         facts->time_width = sizes->time_width ? sizes->time_width : sizes->heads * sizes->head_dim;

@@ -32,6 +32,7 @@ typedef struct {
     int64_t time_width;        /* that of a config without the key                                                    */
     bool time_alone;           /* the timestep is embedded without the prompt                                         */
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
+    double guidance_offset;    /* dit_facts.guidance_offset                                                           */
     bool joint;                /* text takes part in the self-attention                                               */
     bool drops_text;           /* the last block does not write the text                                              */
     bool paired;               /* block i feeds block layers - 1 - i, so that the number of blocks is even            */

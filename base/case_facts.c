@@ -155,7 +155,7 @@ static dit_status read_text(const case_view *v, dit_facts *out, int64_t *text_di
 dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_facts *facts)
 {
     if (true_cfg_scale <= 1) {
-        if (guidance_scale <= 1) facts->guidance_branches = 1;
+        if (guidance_scale + facts->guidance_offset <= 1) facts->guidance_branches = 1;
         return DIT_OK;
     }
     if (facts->guidance_branches == 2)

@@ -49,15 +49,17 @@ typedef struct {
     int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
-    int64_t time_width;        /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
-    bool lone_branch;          /* a forward may be of the positive one alone           */
-    int64_t steps;             /* num_inference_steps                                  */
-    bool joint;                /* text takes part in the self-attention                */
-    int64_t parameters;        /* estimate from the shapes; weights of one full copy of a transformer */
-    bool two_transformers;     /* of one config: early steps run the first, late ones the second    */
-    int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
-    int64_t picture_tokens;    /* of a conditioning picture (Wan); 0: none             */
-    int64_t element_bytes;     /* of activations; 0: 4. Latents have 4 always          */
+    double guidance_offset; /* a pipeline that adds guidance_scale times the difference to the positive prediction has
+                                  1, one that adds it to the negative one 0; two branches run where the sum is above 1 */
+    int64_t time_width;     /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
+    bool lone_branch;       /* a forward may be of the positive one alone           */
+    int64_t steps;          /* num_inference_steps                                  */
+    bool joint;             /* text takes part in the self-attention                */
+    int64_t parameters;     /* estimate from the shapes; weights of one full copy of a transformer */
+    bool two_transformers;  /* of one config: early steps run the first, late ones the second    */
+    int64_t mlp_ratio;      /* inner width of the MLP over hidden                   */
+    int64_t picture_tokens; /* of a conditioning picture (Wan); 0: none             */
+    int64_t element_bytes;  /* of activations; 0: 4. Latents have 4 always          */
 } dit_facts;
 /* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
 dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);

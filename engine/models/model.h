@@ -123,8 +123,6 @@ struct dit_model {
     float timestep_divisor;           /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool towards_image;               /* its time runs from noise, 0, to image, 1, and so does what it predicts: forward
                                          takes 1 minus the above, and pipelines negate what it gives            */
-    float guidance_offset;            /* its pipelines add guidance_scale times the difference to the positive
-                                         prediction: 1 more than to the negative one; usually 0                 */
     double (*shift)(int64_t image_tokens,
                     int64_t steps); /* mu of the pipeline's dynamic shift; NULL: the scheduler's */
     bool linspace_sigmas;           /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */

@@ -131,7 +131,6 @@ static dit_status z_image_create(const dit_model_params *params, dit_model *mode
         .qk_norm = c.qk_norm,
     };
     model->timestep_divisor = 1000.0f;
-    model->guidance_offset = 1.0f;
     model->towards_image = model->linspace_sigmas = true;
     return nextdit_create(params, model, n);
 }

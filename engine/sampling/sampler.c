@@ -255,7 +255,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
     bool guided = s->rt->facts.guidance_branches == 2;
     float scale = s->second && s->model == s->second ? s->second_guidance_scale : s->guidance_scale;
     float sign = s->model->towards_image ? -1.0f : 1.0f;
-    scale += s->model->guidance_offset;
+    scale += (float)s->rt->facts.guidance_offset;
     float *prediction = guided ? s->prediction : s->noise_pred;
     const float *negative = prediction, *positive = prediction + elements;
     ops_copy(s->rt, &(dit_copy_args){.n0 = 1,

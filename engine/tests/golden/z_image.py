@@ -4,6 +4,7 @@
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/z_image.py OUT                                # as engine/tests/golden/z_image was made
     engine/tests/golden/z_image.py OUT --seed 7 --heads 6 --rows 3    # another one
+    engine/tests/golden/z_image.py OUT --loop 4                       # and OUT/../e2e_NAME: a loop of the pipeline with it
     build/bin/ditbench golden OUT
 
 Rows and columns are patches of the image. Without --unmasked the texts differ in length, and the mask hides tokens in
@@ -16,7 +17,7 @@ import json
 from pathlib import Path
 
 import torch
-from diffusers import ZImageTransformer2DModel
+from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline, ZImageTransformer2DModel
 from export import randomise
 from safetensors.torch import save_file
 
@@ -71,12 +72,52 @@ def forward(model, args, inputs):
     return output
 
 
+def loop(model, args):
+    """The pipeline's own loop, guided, from embeddings: e2e.json, inputs and what every step gives."""
+    scheduler = FlowMatchEulerDiscreteScheduler(shift=3.0)
+    pipe = ZImagePipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
+    pipe.set_progress_bar_config(disable=True)
+    side = 8 * args.patch
+    latents = torch.randn(1, args.channels, args.patch * args.rows, args.patch * args.columns)
+    texts = {"prompt": torch.randn(1, args.text, args.text_dim), "negative_prompt": torch.randn(1, args.text, args.text_dim)}
+    kept = {"prompt": args.text, "negative_prompt": args.text - 3}
+    call = {"height": side * args.rows, "width": side * args.columns, "num_inference_steps": args.loop,
+            "guidance_scale": args.guidance}
+    output, step = {}, scheduler.step
+
+    def keep(noise_pred, timestep, sample, **more):
+        i = len([name for name in output if name.startswith("noise_pred")])
+        made = step(noise_pred, timestep, sample, **more)
+        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
+        return made
+
+    scheduler.step = keep
+    given = {f"{name}_embeds": [text[0, :kept[name]]] for name, text in texts.items()}
+    pipe(latents=latents, **given, **call, output_type="latent")
+    final = output.pop(f"latents_{args.loop}")
+    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
+    folder = args.out.parent / f"e2e_{args.out.name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
+    document = {"pipeline": "ZImagePipeline", "transformer": args.out.name, "scheduler": settings, **call,
+                "note": "from embeddings of two lengths; guidance_scale times the difference is added to the positive prediction"}
+    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
+    inputs = {"latents": latents}
+    for name, text in texts.items():
+        inputs.update({f"{name}_embeds": text, f"{name}_attention_mask": (torch.arange(args.text) < kept[name]).long()[None]})
+    for name, tensors in (("inputs", inputs), ("output", output)):
+        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
+        (folder / f"{name}.safetensors").chmod(0o644)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     for name, value in (("seed", 1), ("batch", 2), ("rows", 4), ("columns", 5), ("text", 40), ("layers", 2),
-                        ("refiners", 2), ("heads", 4), ("head", 6), ("text_dim", 12), ("channels", 3), ("patch", 2)):
+                        ("refiners", 2), ("heads", 4), ("head", 6), ("text_dim", 12), ("channels", 3), ("patch", 2),
+                        ("loop", 0)):
         parser.add_argument("--" + name, type=int, default=value)
+    parser.add_argument("--guidance", type=float, default=0.75)
     parser.add_argument("--unmasked", action="store_true")
     parser.add_argument("--plain", action="store_true", help="without norms of q and k")
     args = parser.parse_args()
@@ -99,6 +140,9 @@ def main():
     for name, tensors in (("diffusion_pytorch_model", weights), ("inputs", inputs), ("output", output)):
         save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
         (args.out / f"{name}.safetensors").chmod(0o644)
+    if args.loop:  # the hooks of `forward` change nothing that is not written yet
+        with torch.no_grad():
+            loop(model, args)
 
 
 if __name__ == "__main__":

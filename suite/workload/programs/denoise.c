@@ -1,5 +1,6 @@
 /* Program denoise: all denoising steps of a model, from noise to latents; simulated also what comes before and after
  * them. The only program with approximate methods, which have oracles. */
+#include "base/architecture.h"
 #include "base/arena.h"
 #include "base/case_facts.h"
 #include "base/footprint.h"
@@ -170,15 +171,19 @@ static const dit_parallel *settings_of(const suite_cell *cell)
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-/* What guides the denoising. As in a pipeline, a scale of at most 1 asks for no second branch of a model that computes
- * two. A scale that cannot be told is refused where the case is written (put_document). */
+/* What guides the denoising. As in a pipeline, a low scale asks for no second branch of a model that computes two. A
+ * scale that cannot be told is refused where the case is written (put_document). */
 static const char *guidance_of(const suite_cell *cell)
 {
+    const char *family = dit_json_text_or(cell->model->config, "_class_name", "");
+    const dit_architecture *architecture = dit_architecture_find(family);
+    dit_facts facts = {.guidance_branches = 2, .guidance_offset = architecture ? architecture->guidance_offset : 0};
     double scale;
     if (strcmp(cell->model->guidance, "cfg") != 0) return cell->model->guidance;
-    if (suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale) == DIT_OK) return scale > 1 ? "cfg" : "none";
-    dit_error_clear();
-    return "cfg";
+    if (suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale) != DIT_OK ||
+        dit_facts_guide(scale, 1, &facts) != DIT_OK)
+        dit_error_clear();
+    return facts.guidance_branches == 2 ? "cfg" : "none";
 }
 
 static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *document)
