@@ -10,13 +10,12 @@
 Rows and columns are patches of the image. Positions of the text and of the image are those that the pipeline makes.
 """
 import argparse
-import json
 from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, Flux2Pipeline, Flux2Transformer2DModel
 from export import randomise
-from safetensors.torch import save_file
+from loop import record, write_folder, write_loop
 
 
 def make_inputs(args, config):
@@ -55,36 +54,15 @@ def forward(model, inputs):
 
 
 def loop(model, args):
-    """The pipeline's own loop from embeddings: e2e.json, inputs and what every step gives."""
-    scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=3.0)
-    pipe = Flux2Pipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
-    pipe.set_progress_bar_config(disable=True)
-    config = model.config
-    latents = torch.randn(1, config.in_channels, args.rows, args.columns)
-    prompt = torch.randn(1, args.text, config.joint_attention_dim)
+    """The pipeline's own loop from embeddings."""
+    pipe = Flux2Pipeline(scheduler=FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=3.0), vae=None,
+                         text_encoder=None, tokenizer=None, transformer=model)
+    latents = torch.randn(1, model.config.in_channels, args.rows, args.columns)
+    prompt = torch.randn(1, args.text, model.config.joint_attention_dim)
     call = {"height": 16 * args.rows, "width": 16 * args.columns, "num_inference_steps": args.loop, "guidance_scale": 3.5}
-    output, step = {}, scheduler.step
-
-    def keep(noise_pred, timestep, sample, **more):
-        i = len([name for name in output if name.startswith("noise_pred")])
-        made = step(noise_pred, timestep, sample, **more)
-        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
-        return made
-
-    scheduler.step = keep
-    pipe(latents=latents, prompt_embeds=prompt, **call, output_type="latent")
-    final = output.pop(f"latents_{args.loop}")
-    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
-    folder = args.out.parent / f"e2e_{args.out.name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
-    document = {"pipeline": "Flux2Pipeline", "transformer": args.out.name, "scheduler": settings, **call,
-                "note": "from embeddings; mu follows from tokens and steps"}
-    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
+    output = record(pipe, {"latents": latents, "prompt_embeds": prompt, **call})
     inputs = {"latents": latents.flatten(2).transpose(1, 2), "prompt_embeds": prompt}
-    for name, tensors in (("inputs", inputs), ("output", output)):
-        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
-        (folder / f"{name}.safetensors").chmod(0o644)
+    write_loop(args.out, pipe, call, inputs, output, "from embeddings; mu follows from tokens and steps")
 
 
 def main():
@@ -106,12 +84,7 @@ def main():
         randomise(model)
         inputs = make_inputs(args, model.config)
         output = forward(model, inputs)
-    args.out.mkdir(parents=True, exist_ok=True)
-    config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
-    (args.out / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
-    for name, tensors in (("diffusion_pytorch_model", model.state_dict()), ("inputs", inputs), ("output", output)):
-        save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
-        (args.out / f"{name}.safetensors").chmod(0o644)
+    write_folder(args.out, model, inputs, output)
     if args.loop: # the hooks of `forward` change nothing that is not written yet
         with torch.no_grad():
             loop(model, args)

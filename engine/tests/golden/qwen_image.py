@@ -11,13 +11,12 @@ Rows and columns are patches of the image. Without --unmasked every text has tok
 at its end. img_shapes, a list in the library, is a tensor here.
 """
 import argparse
-import json
 from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, QwenImagePipeline, QwenImageTransformer2DModel
 from export import randomise
-from safetensors.torch import save_file
+from loop import record, write_folder, write_loop
 
 
 def make_inputs(args, config):
@@ -57,41 +56,21 @@ def forward(model, inputs):
 
 
 def loop(model, args):
-    """The pipeline's own loop, guided, from embeddings: e2e.json, inputs and what every step gives."""
+    """The pipeline's own loop, guided, from embeddings with the mask of each."""
     scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=1.0, base_shift=0.5, max_shift=0.9,
                                                 max_image_seq_len=8192, shift_terminal=0.02)
     pipe = QwenImagePipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
-    pipe.set_progress_bar_config(disable=True)
     channels, dim = model.config.in_channels, model.config.joint_attention_dim
     inputs = {"latents": torch.randn(1, args.rows * args.columns, channels)}
     for name, hidden in (("", 0), ("negative_", 2)):
         mask = torch.ones(1, args.text).long()
         mask[:, args.text - hidden:] = 0
         inputs.update({f"{name}prompt_embeds": torch.randn(1, args.text, dim), f"{name}prompt_embeds_mask": mask})
-    call = {"height": 16 * args.rows, "width": 16 * args.columns, "num_inference_steps": args.loop, "true_cfg_scale": 4.0}
-    output, step = {}, scheduler.step
-
-    def keep(noise_pred, timestep, sample, **more):
-        i = len([name for name in output if name.startswith("noise_pred")])
-        made = step(noise_pred, timestep, sample, **more)
-        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
-        return made
-
-    scheduler.step = keep
-    final = pipe(**inputs, **call, output_type="latent", return_dict=False)[0]
-    output.pop(f"latents_{args.loop}")
-    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
-    folder = args.out.parent / f"e2e_{args.out.name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    config = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
-    document = {"pipeline": "QwenImagePipeline", "transformer": args.out.name, "scheduler": config, **call,
-                "guidance_scale": call["true_cfg_scale"], "note": "from embeddings, with the mask of each; a guided token is as long as the positive one"}
-    document.pop("true_cfg_scale")
-    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
+    call = {"height": 16 * args.rows, "width": 16 * args.columns, "num_inference_steps": args.loop}
+    output = record(pipe, {**inputs, **call, "true_cfg_scale": 4.0})
     inputs = {name.replace("embeds_mask", "attention_mask"): value for name, value in inputs.items()}
-    for name, tensors in (("inputs", inputs), ("output", output)):
-        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
-        (folder / f"{name}.safetensors").chmod(0o644)
+    write_loop(args.out, pipe, {**call, "guidance_scale": 4.0}, inputs, output,
+               "from embeddings, with the mask of each; a guided token is as long as the positive one")
 
 
 def main():
@@ -112,12 +91,7 @@ def main():
         randomise(model)
         inputs = make_inputs(args, model.config)
         output = forward(model, inputs)
-    args.out.mkdir(parents=True, exist_ok=True)
-    config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
-    (args.out / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
-    for name, tensors in (("diffusion_pytorch_model", model.state_dict()), ("inputs", inputs), ("output", output)):
-        save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
-        (args.out / f"{name}.safetensors").chmod(0o644)
+    write_folder(args.out, model, inputs, output)
     if args.loop:
         with torch.no_grad():
             loop(model, args)

@@ -13,13 +13,12 @@ Blocks record their image; with --unmasked, and a number of tokens that 32 divid
 the padding of the image, whose tokens are all equal, 32 times.
 """
 import argparse
-import json
 from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline, ZImageTransformer2DModel
 from export import randomise
-from safetensors.torch import save_file
+from loop import record, write_folder, write_loop
 
 MULTIPLE = 32
 
@@ -73,41 +72,22 @@ def forward(model, args, inputs):
 
 
 def loop(model, args):
-    """The pipeline's own loop, guided, from embeddings: e2e.json, inputs and what every step gives."""
-    scheduler = FlowMatchEulerDiscreteScheduler(shift=3.0)
-    pipe = ZImagePipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
-    pipe.set_progress_bar_config(disable=True)
+    """The pipeline's own loop, guided, from embeddings of two lengths."""
+    pipe = ZImagePipeline(scheduler=FlowMatchEulerDiscreteScheduler(shift=3.0), vae=None, text_encoder=None, tokenizer=None,
+                          transformer=model)
     side = 8 * args.patch
     latents = torch.randn(1, args.channels, args.patch * args.rows, args.patch * args.columns)
     texts = {"prompt": torch.randn(1, args.text, args.text_dim), "negative_prompt": torch.randn(1, args.text, args.text_dim)}
     kept = {"prompt": args.text, "negative_prompt": args.text - 3}
     call = {"height": side * args.rows, "width": side * args.columns, "num_inference_steps": args.loop,
             "guidance_scale": args.guidance}
-    output, step = {}, scheduler.step
-
-    def keep(noise_pred, timestep, sample, **more):
-        i = len([name for name in output if name.startswith("noise_pred")])
-        made = step(noise_pred, timestep, sample, **more)
-        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
-        return made
-
-    scheduler.step = keep
     given = {f"{name}_embeds": [text[0, :kept[name]]] for name, text in texts.items()}
-    pipe(latents=latents, **given, **call, output_type="latent")
-    final = output.pop(f"latents_{args.loop}")
-    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
-    folder = args.out.parent / f"e2e_{args.out.name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
-    document = {"pipeline": "ZImagePipeline", "transformer": args.out.name, "scheduler": settings, **call,
-                "note": "from embeddings of two lengths; guidance_scale times the difference is added to the positive prediction"}
-    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
+    output = record(pipe, {"latents": latents, **given, **call})
     inputs = {"latents": latents}
     for name, text in texts.items():
         inputs.update({f"{name}_embeds": text, f"{name}_attention_mask": (torch.arange(args.text) < kept[name]).long()[None]})
-    for name, tensors in (("inputs", inputs), ("output", output)):
-        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
-        (folder / f"{name}.safetensors").chmod(0o644)
+    write_loop(args.out, pipe, call, inputs, output,
+               "from embeddings of two lengths; guidance_scale times the difference is added to the positive prediction")
 
 
 def main():
@@ -134,12 +114,7 @@ def main():
         inputs = make_inputs(args, model.config)
         output = forward(model, args, inputs)
     weights = {name: tensor.bfloat16() for name, tensor in model.state_dict().items()}
-    args.out.mkdir(parents=True, exist_ok=True)
-    config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
-    (args.out / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
-    for name, tensors in (("diffusion_pytorch_model", weights), ("inputs", inputs), ("output", output)):
-        save_file({key: value.contiguous() for key, value in tensors.items()}, args.out / f"{name}.safetensors")
-        (args.out / f"{name}.safetensors").chmod(0o644)
+    write_folder(args.out, model, inputs, output, weights)
     if args.loop:  # the hooks of `forward` change nothing that is not written yet
         with torch.no_grad():
             loop(model, args)

@@ -1,0 +1,48 @@
+"""What the exporters of golden folders share: a folder's tensors, and a pipeline's loop step by step."""
+import json
+
+from safetensors.torch import save_file
+
+
+def write_tensors(folder, **files):
+    """NAME.safetensors for each NAME=tensors."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, tensors in files.items():
+        save_file({key: value.clone().contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
+        (folder / f"{name}.safetensors").chmod(0o644)
+
+
+def write_folder(folder, model, inputs, output, weights=None):
+    """A model's folder: config.json, its weights (or those given), inputs and output."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
+    write_tensors(folder, diffusion_pytorch_model=weights or model.state_dict(), inputs=inputs, output=output)
+
+
+def record(pipe, call):
+    """Calls the pipeline: predictions, latents, timesteps and sigmas of every step."""
+    scheduler, output = pipe.scheduler, {}
+    step = scheduler.step
+    pipe.set_progress_bar_config(disable=True)
+
+    def keep(noise_pred, timestep, sample, **more):
+        i = len([name for name in output if name.startswith("noise_pred")])
+        made = step(noise_pred, timestep, sample, **more)
+        output.update({f"noise_pred_{i}": noise_pred, f"latents_{i + 1}": made[0]})
+        return made
+
+    scheduler.step = keep
+    pipe(**call, output_type="latent")
+    final = output.pop(f"latents_{call['num_inference_steps']}")
+    output.update(latents_final=final, timesteps=scheduler.timesteps, sigmas=scheduler.sigmas)
+    return output
+
+
+def write_loop(out, pipe, call, inputs, output, note):
+    """The folder e2e_NAME beside the model's: e2e.json, inputs and output."""
+    folder, scheduler = out.parent / f"e2e_{out.name}", pipe.scheduler
+    settings = {"_class_name": type(scheduler).__name__} | {k: v for k, v in scheduler.config.items() if not k.startswith("_")}
+    document = {"pipeline": type(pipe).__name__, "transformer": out.name, "scheduler": settings, **call, "note": note}
+    write_tensors(folder, inputs=inputs, output=output)
+    (folder / "e2e.json").write_text(json.dumps(document, indent=1) + "\n")
