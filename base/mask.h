@@ -28,7 +28,7 @@ extern "C" {
     X(GLOBAL_WINDOW, "global-window", "the first tokens, which see all, and tokens near it")                           \
     X(GLOBAL_WINDOW_CAUSAL, "global-window-causal", "those before among the first and near tokens")                    \
     X(PREFIX_LM, "prefix-lm", "the whole prefix, and those before")                                                    \
-    X(PREFIX_LM_DOCUMENTS, "prefix-lm-documents", "the same in its document")                                          \
+    X(PREFIX_LM_DOCUMENTS, "prefix-lm-documents", "the whole prefix of its document, and those before")                \
     X(CAUSAL_BLOCKWISE, "causal-blockwise", "those before in its block; the last block sees those of all blocks")      \
     X(BLOCK_CAUSAL, "block-causal", "all of its block and of blocks before: frames of a video")                        \
     X(BLOCK_CAUSAL_WINDOW, "block-causal-window", "all of its block and of the one before")                            \

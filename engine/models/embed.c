@@ -84,16 +84,18 @@ void embed_grid_ids(const dit_runtime *rt, const dit_partition *part, const dit_
     }
 }
 
-dit_status embed_read_rope_widths(const dit_config *config, const char *key, const int64_t usual[3], int64_t D,
-                                  int64_t widths[3])
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, int axes, const int64_t *usual, int64_t D,
+                                  int64_t *widths)
 {
     int count;
-    DIT_TRY(dit_config_read_ints(config, key, 0, 4096, 3, widths, &count));
-    if (count < 0) memcpy(widths, usual, 3 * sizeof *usual), count = 3;
-    if (count != 3 || widths[0] + widths[1] + widths[2] != D || widths[0] % 2 || widths[1] % 2 || widths[2] % 2)
-        return DIT_FAIL(DIT_ERR_SHAPE, "%s must be three even widths that add up to attention_head_dim %lld", key,
-                        (long long)D);
-    return DIT_OK;
+    int64_t sum = 0;
+    DIT_TRY(dit_config_read_ints(config, key, 0, 4096, axes, widths, &count));
+    if (count < 0) memcpy(widths, usual, (size_t)axes * sizeof *usual), count = axes;
+    bool even = count == axes;
+    for (int axis = 0; axis < axes && even; axis++) sum += widths[axis], even = widths[axis] % 2 == 0;
+    if (even && sum == D) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "%s must be %d even widths that add up to attention_head_dim %lld", key, axes,
+                    (long long)D);
 }
 
 dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D)

@@ -28,10 +28,10 @@ void embed_rope_rounded(const dit_runtime *rt, const float *ids, int64_t count, 
                         double theta, float *cosines, float *sines);
 /* Uploads both tables, of `elements` elements each. */
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
-/* Reads `key` of a config: even widths of frame, row and column that add up to a head's D; without it `usual`.
- * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
-dit_status embed_read_rope_widths(const dit_config *config, const char *key, const int64_t usual[3], int64_t D,
-                                  int64_t widths[3]);
+/* Reads `key` of a config: even widths of all axes that add up to a head's D; without it `usual` [axes]. Errors:
+ * DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, int axes, const int64_t *usual, int64_t D,
+                                  int64_t *widths);
 /* Taps both tables [rows, D] as "aux.rope.0" and "aux.rope.1". */
 dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D);
 /* Computes the positions of this rank's image tokens on the latent's grid: ids [image_count, 3] = frame, row, column,

@@ -1,34 +1,14 @@
 /* FLUX.1 (dev, schnell): double-stream blocks, then single-stream blocks, joint attention, rotary positions.
  * Source: parameter names and arithmetic of diffusers 0.33.1 FluxTransformer2DModel (Black Forest Labs, FLUX.1).
- *
- * Both streams live in one buffer, [batch, text rows + image rows, C] with the text first, so the concatenation before
- * the single blocks costs nothing.
  */
-#include "engine/models/embed.h"
-#include "engine/models/joint.h"
+#include "engine/models/flux_stack.h"
 
-#include <string.h>
-
-enum { AXES = 3, PACK = 2 };
+enum { AXES = 3 };
 
 typedef struct {
     int64_t doubles, singles, H, D, in_channels, out_channels, text_dim, pooled_dim, patch, axes[AXES];
     bool guidance_embeds;
 } flux_config;
-
-typedef struct {
-    flux_config c;
-    joint j;
-    embed_combined time_text; /* timestep, pooled text, guidance */
-    dit_linear x_embedder, context_embedder, norm_out, proj_out;
-    joint_block *doubles;
-    joint_stream *singles;
-    float *cosines, *sines; /* [text + image rows, D] image's life  */
-    float *ids;             /* [text + image rows, 3]               */
-    float *context;         /* [batch, text rows, C] projected text */
-} flux;
-
-/* ---- config ------------------------------------------------------------------------------------------------------ */
 
 static const dit_config_field fields[] = {
     DIT_CONFIG_INT(flux_config, doubles, "num_layers", 19, 0, 1000),
@@ -44,195 +24,48 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_END,
 };
 
-static dit_status read_config(const dit_config *config, flux_config *c)
+static dit_status read_config(const dit_config *config, flux_config *c, dit_latent *latent)
 {
     DIT_TRY(dit_config_read(config, fields, c));
     if (c->out_channels == 0) c->out_channels = c->in_channels;
-    if (c->patch != 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size %lld: FLUX takes packed latents, with patch_size 1",
-                        (long long)c->patch);
-    if (c->in_channels % (PACK * PACK))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld is not a multiple of 4, as patches of 2x2 need",
-                        (long long)c->in_channels);
-    return embed_read_rope_widths(config, "axes_dims_rope", (const int64_t[]){16, 56, 56}, c->D, c->axes);
+    DIT_TRY(flux_latent(c->patch, c->in_channels, latent));
+    return embed_read_rope_widths(config, "axes_dims_rope", AXES, (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status flux_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     flux_config c;
-    DIT_TRY(read_config(config, &c));
+    DIT_TRY(read_config(config, &c, &facts->latent));
     sizes->heads = c.H, sizes->head_dim = c.D;
     sizes->blocks[0] = c.doubles, sizes->blocks[1] = c.singles;
-    facts->latent = (dit_latent){
-        .channels = c.in_channels / (PACK * PACK), .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = PACK};
     return DIT_OK;
-}
-
-/* ---- loading ----------------------------------------------------------------------------------------------------- */
-
-static dit_status load_weights(const dit_model_params *params, flux *m)
-{
-    dit_scope s = scope_of(params, "%s", ""), time_text = scope_under(&s, "time_text_embed");
-    int64_t C = m->j.C;
-    if (params->stage.first) {
-        DIT_TRY(scope_linear(&s, "x_embedder", C, m->c.in_channels, &m->x_embedder));
-        DIT_TRY(scope_linear(&s, "context_embedder", C, m->c.text_dim, &m->context_embedder));
-    }
-    DIT_TRY(embed_combined_create(&time_text, &m->time_text));
-    DIT_TRY(joint_load_blocks(params, &m->j, m->c.doubles, &m->doubles));
-    DIT_TRY(joint_load_singles(params, &m->j, m->c.doubles, m->c.singles, &m->singles));
-    if (!params->stage.last) return DIT_OK;
-    DIT_TRY(scope_linear(&s, "norm_out.linear", JOINT_LAST_CHUNKS * C, C, &m->norm_out));
-    return scope_linear(&s, "proj_out", m->c.out_channels, C, &m->proj_out);
-}
-
-static dit_status make_buffers(const dit_model_params *params, flux *m)
-{
-    dit_arena *image = &params->rt->image;
-    const dit_partition *part = &params->partition;
-    int64_t T = part->text_count, rows = T + part->image_count, D = m->c.D;
-    const dit_buffer buffers[] = {
-        {image, &m->cosines, rows * D, DIT_BUFFER_FP32},
-        {image, &m->sines, rows * D, DIT_BUFFER_FP32},
-        {image, &m->ids, rows * AXES, DIT_BUFFER_HOST},
-        {image, &m->context, part->batch * T * m->j.C, DIT_BUFFER_ACTIVATIONS},
-    };
-    DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
-    m->j.cosines[JOINT_TEXT] = m->cosines, m->j.cosines[JOINT_IMAGE] = m->cosines + T * D;
-    m->j.sines[JOINT_TEXT] = m->sines, m->j.sines[JOINT_IMAGE] = m->sines + T * D;
-    return DIT_OK;
-}
-
-static void state_needs(const flux *m, dit_model *model)
-{
-    const dit_partition *part = &model->params.partition;
-    dit_condition_need *needs = model->needs;
-    needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
-    needs[DIT_CONDITION_POOLED].elements = m->c.pooled_dim;
-    needs[DIT_CONDITION_GUIDANCE].elements = m->c.guidance_embeds ? 1 : 0;
-    needs[DIT_CONDITION_IMAGE_IDS] = (dit_condition_need){.elements = part->image_tokens * AXES, .optional = true};
-    needs[DIT_CONDITION_TEXT_IDS] = (dit_condition_need){.elements = part->text_tokens * AXES, .optional = true};
 }
 
 static dit_status flux_create(const dit_model_params *params, dit_model *model)
 {
+    flux_config c;
+    dit_latent latent;
     void *state;
-    DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(flux), &state));
-    flux *m = model->state = state;
-    DIT_TRY(read_config(&params->config, &m->c));
-    m->j = (joint){.H = m->c.H, .D = m->c.D, .inner = 4 * m->c.H * m->c.D, .eps = 1e-6f, .qk_norm = true};
+    DIT_TRY(read_config(&params->config, &c, &latent));
+    DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(flux_stack), &state));
+    flux_stack *m = model->state = state;
+    *m = (flux_stack){.doubles = c.doubles,
+                      .singles = c.singles,
+                      .in_channels = c.in_channels,
+                      .out_channels = c.out_channels,
+                      .text_dim = c.text_dim,
+                      .axis_count = AXES,
+                      .axes = {c.axes[0], c.axes[1], c.axes[2]},
+                      .theta = 10000,
+                      .time_name = "time_text_embed",
+                      .time = {.batch = params->partition.batch,
+                               .text_dim = c.pooled_dim,
+                               .width = c.H * c.D,
+                               .unit = 1000.0f,
+                               .guided = c.guidance_embeds},
+                      .j = {.H = c.H, .D = c.D, .inner = 4 * c.H * c.D, .eps = 1e-6f, .qk_norm = true}};
     DIT_TRY(joint_create(model, &m->j));
-    m->time_text = (embed_combined){.batch = params->partition.batch,
-                                    .text_dim = m->c.pooled_dim,
-                                    .width = m->j.C,
-                                    .unit = 1000.0f,
-                                    .guided = m->c.guidance_embeds};
-    DIT_TRY(load_weights(params, m));
-    DIT_TRY(make_buffers(params, m));
-    m->j.activated = m->time_text.activated;
-    model->input_channels = m->c.in_channels;
-    model->output_channels = m->c.out_channels;
-    model->timestep_divisor = 1000.0f;
-    model->linspace_sigmas = true;
-    model->sensitive_embedding = m->c.guidance_embeds;
-    state_needs(m, model);
-    return joint_create_policy(params, m->j.heads, m->c.D, 0, &model->attention[0]);
-}
-
-/* ---- once per image ---------------------------------------------------------------------------------------------- */
-
-static void place_ids(const dit_model *model, const dit_condition *condition)
-{
-    const flux *m = model->state;
-    const dit_partition *part = &model->params.partition;
-    const float *text_ids = condition->at[DIT_CONDITION_TEXT_IDS], *image_ids = condition->at[DIT_CONDITION_IMAGE_IDS];
-    int64_t grid_width = model->params.latent.width / PACK;
-    for (int64_t i = 0; i < part->text_count * AXES; i++)
-        m->ids[i] = text_ids ? text_ids[part->text_begin * AXES + i] : 0.0f;
-    const int64_t rows = dit_runtime_values(model->params.rt, part->image_count);
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t token = dit_partition_token(part, row);
-        const float own[AXES] = {0.0f, (float)(token / grid_width), (float)(token % grid_width)};
-        memcpy(m->ids + (part->text_count + row) * AXES, image_ids ? image_ids + token * AXES : own, sizeof own);
-    }
-}
-
-static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
-{
-    flux *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    const dit_partition *part = &model->params.partition;
-    place_ids(model, condition);
-    int64_t rows = part->text_count + part->image_count;
-    embed_rope(rt, m->ids, rows, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
-    DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, rows * m->c.D));
-    DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_JOINT, m->cosines, m->sines, m->c.D));
-    if (model->params.stage.first)
-        joint_project_text(rt, part, &m->context_embedder, condition->at[DIT_CONDITION_TEXT], m->context);
-    embed_combined_prepare(rt, &m->time_text, condition->at[DIT_CONDITION_POOLED],
-                           condition->at[DIT_CONDITION_GUIDANCE]);
-    return DIT_OK;
-}
-
-/* ---- forward ----------------------------------------------------------------------------------------------------- */
-
-static dit_status flux_begin(dit_model *model, const float *timestep)
-{
-    flux *m = model->state;
-    embed_combined_step(model->params.rt, &m->time_text, timestep);
-    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
-}
-
-static dit_status flux_embed(dit_model *model, const float *latents)
-{
-    flux *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    dit_rows text = joint_x(&m->j, JOINT_TEXT), image = joint_x(&m->j, JOINT_IMAGE);
-    layer_copy(rt, rows_dense(m->context, text.batch, text.rows, text.cols), text);
-    layer_linear(rt, &m->x_embedder, rows_dense((float *)latents, image.batch, image.rows, m->c.in_channels), image,
-                 DIT_ACT_NONE);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, image, "aux.x_embedder"));
-    return dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder");
-}
-
-static dit_status forward_double(dit_model *model, int64_t index)
-{
-    const flux *m = model->state;
-    DIT_TRY(joint_double_block(model, &m->j, &m->doubles[index], index == 0));
-    return joint_tap(model, m->j.x, m->j.C, "block", index);
-}
-
-static dit_status forward_single(dit_model *model, int64_t index)
-{
-    const flux *m = model->state;
-    const joint *j = &m->j;
-    dit_rows attended = joint_attended(j, JOINT_BOTH);
-    DIT_TRY(joint_attend_single(model, j, &m->singles[index]));
-    DIT_TRY(joint_tap_attended_raw(model, j));
-    if (index == 0) DIT_TRY(dit_tap_heads(model, DIT_LAYOUT_JOINT, attended, "aux.single_block_0.attn"));
-    DIT_TRY(joint_add_parallel(model->params.rt, j, &m->singles[index]));
-    return dit_tap_rows(model, DIT_LAYOUT_JOINT, joint_x(j, JOINT_BOTH), "single_block_%lld", (long long)index);
-}
-
-static dit_status flux_attention_input(dit_model *model, float *out)
-{
-    const flux *m = model->state;
-    const joint_stream *first = m->c.doubles ? &m->doubles[0].image : &m->singles[0];
-    joint_attention_input(model->params.rt, &m->j, first, out);
-    return DIT_OK;
-}
-
-static dit_status flux_block(dit_model *model, int64_t index)
-{
-    int64_t doubles = ((const flux *)model->state)->c.doubles;
-    return index < doubles ? forward_double(model, index) : forward_single(model, index - doubles);
-}
-
-static dit_status flux_head(dit_model *model, float *output)
-{
-    flux *m = model->state;
-    joint_head(model->params.rt, &m->j, &m->norm_out, &m->proj_out, output);
-    return DIT_OK;
+    return flux_stack_create(params, model);
 }
 
 const dit_model_ops dit_model_flux = {
@@ -240,10 +73,10 @@ const dit_model_ops dit_model_flux = {
     .layout = DIT_LATENT_PACKED,
     .read_facts = flux_read_facts,
     .create = flux_create,
-    .prepare = flux_prepare,
-    .begin = flux_begin,
-    .embed = flux_embed,
-    .attention_input = flux_attention_input,
-    .block = flux_block,
-    .head = flux_head,
+    .prepare = flux_stack_prepare,
+    .begin = flux_stack_begin,
+    .embed = flux_stack_embed,
+    .attention_input = flux_stack_attention_input,
+    .block = flux_stack_block,
+    .head = flux_stack_head,
 };

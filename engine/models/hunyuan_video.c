@@ -85,7 +85,7 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
                         "out_channels %lld differ from in_channels %lld: only text to video is implemented",
                         (long long)c->out_channels, (long long)c->in_channels);
-    return embed_read_rope_widths(config, "rope_axes_dim", (const int64_t[]){16, 56, 56}, c->D, c->axes);
+    return embed_read_rope_widths(config, "rope_axes_dim", 3, (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status hunyuan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)

@@ -82,7 +82,7 @@ static dit_status read_config(const dit_config *config, qwen_config *c)
 {
     DIT_TRY(dit_config_read(config, fields, c));
     DIT_TRY(check_config(c));
-    return embed_read_rope_widths(config, "axes_dims_rope", (const int64_t[]){16, 56, 56}, c->D, c->axes);
+    return embed_read_rope_widths(config, "axes_dims_rope", 3, (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 
 static dit_status qwen_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)

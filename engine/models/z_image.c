@@ -66,7 +66,7 @@ static dit_status read_config(const dit_config *config, z_config *c)
     if (c->dim % c->heads)
         return DIT_FAIL(DIT_ERR_SHAPE, "dim %lld is not divisible by n_heads %lld", (long long)c->dim,
                         (long long)c->heads);
-    return embed_read_rope_widths(config, "axes_dims", usual, c->dim / c->heads, c->axes);
+    return embed_read_rope_widths(config, "axes_dims", NEXTDIT_AXES, usual, c->dim / c->heads, c->axes);
 }
 
 static dit_status z_image_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
