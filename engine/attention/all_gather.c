@@ -10,7 +10,7 @@
 
 typedef struct {
     float *arrived;    /* [r][2][B][n][kv_heads D]: K, then V, of each ring rank                         */
-    float *kv;         /* [2][B][S][kv_heads D]: the same in order, without padding                      */
+    float *kv;         /* [2][B][S][kv_heads D]: all of them in order, without padding */
     int32_t *position; /* [S] of the keys, 0, 1, 2, ...; NULL without a mask                              */
     int64_t keys;      /* S                                                                              */
 } all_gather;

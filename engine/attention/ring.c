@@ -20,7 +20,7 @@ struct attention_ring {
     int inner;              /* ranks of an inner ring                                            */
     float *start[2];        /* [2][B][n][kv_heads D]: with which a turn around the inner ring begins, by the turn's
                                parity; start[1] is NULL of a plain ring                          */
-    float *moving[2];       /* the same of later hops, by the hop's parity                       */
+    float *moving[2];       /* the blocks of later hops, by the hop's parity                       */
     float *block_out;       /* [B, n, H, D], the result of one hop                               */
     float *block_lse, *lse; /* [B, H, n]: log-sum-exp of that hop, and of the result so far      */
 };
