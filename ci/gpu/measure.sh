@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
 # Does everything that needs a GPU, in one command: builds, checks, times, compares with PyTorch, writes one JSON document
 # for results/gpu/, and prints a short table at the end. On one H200 it should take less than nine minutes.
-# Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE] [--packages DIR]
+# Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE]... [--packages DIR]
 #   --out DIR       where everything goes (default: results/local/gpu-DATE); measured.json is the document
 #   --seconds N     start no stage after N seconds (default: 500)
-#   --skip, --only  stages: build kernels denoise torch golden checks time methods collective sanitizer
-#   --workload FILE what denoise and torch run (default: workloads/gpu/measure.json)
+#   --skip, --only  stages: build denoise torch time kernels golden-fp32 golden-bf16 golden-fp16 checks methods collective sanitizer
+#   --workload FILE what denoise and torch run (default: workloads/gpu/measure.json and workloads/gpu/today.json)
 #   --packages DIR  what `ci/offline.sh save DIR` fetched, for a machine that reaches no packages
+# Stages that take times have the machine to themselves. Those that only find out what is right (kernels, golden, checks,
+# methods) run after them, beside each other: no time in their results counts.
 # A stage that fails or runs out of time is said in the document and does not end the others.
 # Exit: 0; 3 a stage failed; 4 it cannot be built; 77 no GPU here, with the reason.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 
-out=results/local/gpu-$(date -u +%Y%m%d-%H%M%S) seconds=500 skip=' ' only='' packages='' workload=workloads/gpu/measure.json
+out=results/local/gpu-$(date -u +%Y%m%d-%H%M%S) seconds=500 skip=' ' only='' packages='' workloads=''
 while [ $# -gt 0 ]; do
     case $1 in
     --out) out=$2 ;;
     --seconds) seconds=$2 ;;
     --skip) skip+="$2 " ;;
     --only) only+=" $2 " ;;
-    --workload) workload=$2 ;;
+    --workload) workloads+=" $2" ;;
     --packages) packages=$2 ;;
     *)
         sed -n '2,/^set -u/s/^# \{0,1\}//p' "$0" | sed '$d'
@@ -29,6 +31,7 @@ while [ $# -gt 0 ]; do
     esac
     shift $(($# > 1 ? 2 : 1))
 done
+[ -n "$workloads" ] || workloads='workloads/gpu/measure.json workloads/gpu/today.json'
 mkdir -p "$out/log" "$out/stages" || exit 4
 out=$(cd "$out" && pwd)
 build=${BUILD:-build}
@@ -54,20 +57,20 @@ stage() { # name, seconds at most
     [ "$limit" -le "$left" ] || limit=$left
     from=$(date +%s)
     # A stage runs in a shell of its own, so that timeout ends it with all that it started.
-    out=$out build=$build workload=$workload timeout -k 10 "$limit" bash -c "$(declare -f case_document adopt "stage_$name"); stage_$name" \
+    out=$out build=$build workloads=$workloads timeout -k 10 "$limit" bash -c "$(declare -f case_document adopt golden_in expand "stage_$name"); stage_$name" \
         >"$out/log/$name.txt" 2>&1
     code=$?
     say "$name" "exit $code, $(($(date +%s) - from)) s"
     note "$name" "$code" $(($(date +%s) - from))
     if [ "$code" -ne 0 ]; then
         tail -n 12 "$out/log/$name.txt" | sed 's/^/    /'
-        failed=1
     fi
     return "$code"
 }
 say() { printf '%4d s  %-10s %s\n' "$(elapsed)" "$1" "$2"; }
-notes='' failed=0
-note() { notes+="${notes:+,}{\"stage\":\"$1\",\"exit\":$2,\"seconds\":$3}"; }
+# A line for each stage lies in a file, because stages that run beside each other are processes of their own.
+note() { printf '{"stage":"%s","exit":%s,"seconds":%s}\n' "$1" "$2" "$3" >>"$out/log/notes"; }
+: >"$out/log/notes"
 
 # Writes a case document and prints its path.
 case_document() { # name, JSON
@@ -138,14 +141,13 @@ stage_sanitizer() {
     return "$result"
 }
 
-stage_golden() {
-    local element result=0
-    for element in fp32 bf16 fp16; do
-        "$build/bin/ditbench" golden --backend cuda --dtype "$element" --json engine/tests/golden/*/ \
-            >"$out/stages/golden-$element.json" || result=3
-    done
-    return "$result"
+golden_in() { # element
+    "$build/bin/ditbench" golden --backend cuda --dtype "$1" --json engine/tests/golden/*/ >"$out/stages/golden-$1.json"
 }
+
+stage_golden-fp32() { golden_in fp32; }
+stage_golden-bf16() { golden_in bf16; }
+stage_golden-fp16() { golden_in fp16; }
 
 stage_methods() {
     "$build/bin/ditbench" run workloads/gpu/functional.json --output "$out/methods" --json >"$out/stages/methods.json"
@@ -164,13 +166,23 @@ stage_time() {
     "$build/bin/ditbench" kernels --backend cuda --dtype bf16 --time --json >"$out/stages/time-bf16.json"
 }
 
+# Expands every workload that is timed, into $out/expanded-NAME.json.
+expand() {
+    local file
+    for file in $workloads; do
+        "$build/bin/ditbench" expand "$file" --json >"$out/expanded-$(basename "$file")" || return 3
+    done
+}
+
 stage_denoise() {
-    "$build/bin/ditbench" expand "$workload" --json >"$out/expanded.json" || return 3
-    "$build/bin/ditbench" run "$workload" --output "$out/denoise" --json >"$out/stages/denoise.json"
-    local code=$? comma='' record
+    local code=0 comma='' record file name
+    for file in $workloads; do
+        name=$(basename "$file" .json)
+        "$build/bin/ditbench" run "$file" --output "$out/denoise/$name" --json >"$out/stages/denoise-$name.json" || code=3
+    done
     {
         printf '['
-        for record in "$out"/denoise/cases/*/p*/record.json; do
+        for record in "$out"/denoise/*/cases/*/p*/record.json; do
             [ -s "$record" ] || continue
             printf '%s{"case_id":"%s","record":' "$comma" "$(basename "$(dirname "$(dirname "$record")")")"
             cat "$record"
@@ -183,9 +195,8 @@ stage_denoise() {
 }
 
 stage_torch() {
-    [ -e "$out/expanded.json" ] || "$build/bin/ditbench" expand "$workload" --json >"$out/expanded.json"
     python3 -c 'import torch' 2>/dev/null || { echo 'no PyTorch here'; return 0; }
-    python3 ci/gpu/torch_compare.py --budget 150 "$out/expanded.json" >"$out/stages/torch.json"
+    expand && python3 ci/gpu/torch_compare.py --budget 200 "$out"/expanded-*.json >"$out/stages/torch.json"
 }
 
 # ---- the document ----------------------------------------------------------------------------------------------------
@@ -202,7 +213,7 @@ write_document() {
     {
         printf '{"schema":"ditbench.gpu/1","date":"%s","version":"%s","seconds":%s,"gpu":%s,"stages":[%s],"results":{' \
             "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(git describe --tags --always --dirty 2>/dev/null || echo unknown)" \
-            "$(elapsed)" "$(facts)" "$notes"
+            "$(elapsed)" "$(facts)" "$(paste -sd, "$out/log/notes")"
         name=''
         for file in "$out"/stages/*.json; do
             [ -s "$file" ] || continue
@@ -224,16 +235,19 @@ stage build 240 || {
     write_document
     exit 4
 }
-stage kernels 60
-stage denoise 150
-stage torch 170
-stage golden 200
-stage checks 90
-stage time 150
-stage methods 180
+stage denoise 180
+stage torch 230
+stage time 60
+stage kernels 200 &
+stage golden-fp32 200 &
+stage golden-bf16 200 &
+stage golden-fp16 200 &
+stage checks 200 &
+stage methods 200 &
+wait
 stage collective 30
 stage sanitizer 90
 write_document
 python3 ci/gpu/summary.py "$out/measured.json" 2>/dev/null || echo 'no python3: no table'
 echo "$out/measured.json"
-[ "$failed" -eq 0 ] || exit 3
+! grep -qvE '"exit":(0|null),' "$out/log/notes" || exit 3

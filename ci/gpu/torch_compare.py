@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Times the denoising loops of ditbench cases in PyTorch on the same machine, one JSON document on stdout.
 
-usage: torch_compare.py [--modes eager,compiled] [--iterations N] [--budget SECONDS] [--device cuda|cpu] EXPANDED
+usage: torch_compare.py [--modes eager,compiled] [--iterations N] [--budget SECONDS] [--device cuda|cpu] EXPANDED...
 
-EXPANDED is what `ditbench expand WORKLOAD --json` prints; its one-rank denoise cases of FLUX.1, SD3 and PixArt are run:
-the same architecture, sizes, steps and guidance, weights drawn at random, bf16 or what the case says. With diffusers its
-transformer is used, with fused q, k, v; without, torch_models.py. Attention is scaled_dot_product_attention with the
+EXPANDED is what `ditbench expand WORKLOAD --json` prints; its one-rank denoise cases of FLUX.1, SD3, PixArt, and with
+diffusers FLUX.2, Z-Image and Qwen-Image, are run: the same architecture, sizes, steps and guidance, weights drawn at
+random, bf16 or what the case says. With diffusers its transformer is used, with fused q, k, v where it can fuse them;
+without, torch_models.py. Attention is scaled_dot_product_attention with the
 kernel (cuDNN, flash, efficient) that is fastest on the case's own shape. `compiled` is torch.compile of every block
 (its own kinds once each), which is what diffusers recommends and what compiles in a minute. A loop's clock starts
 after a synchronise and stops after one; the first run of each mode is warm-up.
@@ -24,6 +25,7 @@ import torch.nn.functional as F
 import torch_models
 
 SUPPORTED = set(torch_models.CLASSES)
+ONLY_DIFFUSERS = {"Flux2Transformer2DModel", "ZImageTransformer2DModel", "QwenImageTransformer2DModel"}
 
 
 def note(text):
@@ -93,8 +95,13 @@ def build(config, dtype, device, with_diffusers):
     if with_diffusers:
         import diffusers
 
-        with torch.device(device):
-            model = getattr(diffusers, name).from_config(config)
+        # Weights are made in the case's own type: Qwen-Image in fp32 would not fit into 80 GB.
+        torch.set_default_dtype(dtype)
+        try:
+            with torch.device(device):
+                model = getattr(diffusers, name).from_config(config)
+        finally:
+            torch.set_default_dtype(torch.float32)
     else:
         with torch.device(device):
             model = torch_models.CLASSES[name](config)
@@ -125,9 +132,13 @@ def case_inputs(case, dtype, device):
         image_ids[..., 2] += torch.arange(columns, device=device)
         inputs["latents"] = draw(batch, rows * columns, config["in_channels"])
         inputs["image_ids"], inputs["text_ids"] = image_ids.flatten(0, 1), torch.zeros(text["tokens"], 3, device=device)
+    elif config["_class_name"] in ("Flux2Transformer2DModel", "QwenImageTransformer2DModel"):
+        rows, columns = height // 2, width // 2
+        inputs["grid"] = (rows, columns)
+        inputs["latents"] = draw(batch // (2 if guided else 1), rows * columns, config["in_channels"])
     else:
         inputs["latents"] = draw(batch // (2 if guided else 1), config["in_channels"], height, width)
-    if config["_class_name"] != "PixArtTransformer2DModel":
+    if "pooled_projection_dim" in config:
         inputs["pooled"] = draw(batch, config["pooled_projection_dim"])
     return inputs
 
@@ -154,6 +165,24 @@ def predictor(model, config, inputs, with_diffusers, dtype, device):
                                       timestep=times(1000 * t), return_dict=False)[0]
         positions = model.positions(*inputs["latents"].shape[2:]).to(device, dtype)
         return lambda x, t: model(x, text, pooled, times(1000 * t), positions)
+    if name == "Flux2Transformer2DModel":
+        rows, columns = inputs["grid"]
+        zero = torch.zeros(1, device=device)
+        image_ids = torch.cartesian_prod(zero, torch.arange(rows, device=device).float(),
+                                         torch.arange(columns, device=device).float(), zero)
+        text_ids = torch.zeros(text.shape[1], 4, device=device)
+        text_ids[:, 3] = torch.arange(text.shape[1], device=device)
+        guidance = times(4.0) if config.get("guidance_embeds") else None
+        return lambda x, t: model(hidden_states=x, encoder_hidden_states=text, timestep=times(t).to(dtype),
+                                  guidance=guidance, txt_ids=text_ids, img_ids=image_ids, return_dict=False)[0]
+    if name == "QwenImageTransformer2DModel":
+        shapes = [[(1, *inputs["grid"])]] * batch
+        return lambda x, t: model(hidden_states=x, encoder_hidden_states=text, encoder_hidden_states_mask=None,
+                                  timestep=times(t).to(dtype), img_shapes=shapes, return_dict=False)[0]
+    if name == "ZImageTransformer2DModel":
+        captions = list(text)
+        return lambda x, t: torch.stack(model([image[:, None] for image in x], times(1 - t), captions,
+                                              return_dict=False)[0])[:, :, 0]
     sizes = torch.tensor([[1024.0, 1024.0]], device=device).expand(batch, -1).to(dtype)
     ratio = torch.ones(batch, 1, device=device, dtype=dtype)
     if with_diffusers:
@@ -190,12 +219,12 @@ def tokens_of(config, inputs):
     x = inputs["latents"]
     if x.dim() == 3:
         return x.shape[1] + inputs["text"].shape[1]
-    image = x.shape[2] * x.shape[3] // config["patch_size"] ** 2
-    return image + (inputs["text"].shape[1] if config["_class_name"].startswith("SD3") else 0)
+    image = x.shape[2] * x.shape[3] // config.get("patch_size", 2) ** 2
+    return image + (0 if config["_class_name"].startswith("PixArt") else inputs["text"].shape[1])
 
 
 def compile_blocks(model):
-    for name in ("transformer_blocks", "single_transformer_blocks"):
+    for name in ("transformer_blocks", "single_transformer_blocks", "noise_refiner", "context_refiner", "layers"):
         for block in getattr(model, name, []):
             block.compile(fullgraph=True, dynamic=False)
 
@@ -228,8 +257,9 @@ def measure_case(kept, args, device):
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[element]
     inputs = case_inputs(case, dtype, device)
     batch = inputs["text"].shape[0]
-    name, context, seconds = best_attention(config["num_attention_heads"], tokens_of(config, inputs),
-                                            config["attention_head_dim"], batch, dtype, device)
+    heads = config.get("num_attention_heads") or config["n_heads"]
+    dim = config.get("attention_head_dim") or config["dim"] // heads
+    name, context, seconds = best_attention(heads, tokens_of(config, inputs), dim, batch, dtype, device)
     model = build(config, dtype, device, args.with_diffusers)
     result = {"label": kept["label"], "case_id": kept["case_id"], "element": element, "attention": name,
               "attention_s": seconds, "implementation": "diffusers" if args.with_diffusers else "torch_models.py",
@@ -266,7 +296,7 @@ def have_diffusers():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("expanded", help="what `ditbench expand WORKLOAD --json` prints")
+    parser.add_argument("expanded", nargs="+", help="what `ditbench expand WORKLOAD --json` prints")
     parser.add_argument("--modes", default="eager,compiled", type=lambda text: text.split(","))
     parser.add_argument("--iterations", default=3, type=int)
     parser.add_argument("--budget", default=300.0, type=float, help="no mode begins after so many seconds")
@@ -289,11 +319,11 @@ def main():
         answer["device"] = torch.cuda.get_device_name()
         answer["cudnn"] = torch.backends.cudnn.version()
         answer["gemm_bf16_tflops"] = gemm_tflops(device)
-    for kept in json.load(open(args.expanded))["kept"]:
+    for kept in (case for path in args.expanded for case in json.load(open(path))["kept"]):
         case = kept["case"]
         if kept["tags"]["world_size"] != 1 or case["program"] != "denoise":
             continue
-        if case["model"]["config"]["_class_name"] not in SUPPORTED:
+        if case["model"]["config"]["_class_name"] not in SUPPORTED | (ONLY_DIFFUSERS if args.with_diffusers else set()):
             note(f"{kept['label']}: {case['model']['config']['_class_name']} is not built here")
             continue
         answer["cases"].append(measure_case(kept, args, device))
