@@ -237,7 +237,7 @@ stage build 240 || {
 }
 stage denoise 180
 stage torch 230
-stage time 60
+stage time 150
 stage kernels 200 &
 stage golden-fp32 200 &
 stage golden-bf16 200 &

@@ -71,7 +71,8 @@ static dit_status golden_forward(golden_transformer *g, const char *folder, cons
                         (long long)channels, (long long)g->model->input_channels);
     double tolerance = g->model->sensitive_embedding ? TOLERANCE_SENSITIVE : TOLERANCE;
     g->tolerance = golden_tolerance(platform, tolerance, 2); /* the head averages out the stream's roundings */
-    return run_forward(g, rows, channels, golden_tolerance(platform, tolerance, 1));
+    /* The farthest is HunyuanDiT 1.1, six blocks of 32 channels: 0.0102 in bf16 on an H100, where PyTorch's bf16 is 0.067. */
+    return run_forward(g, rows, channels, golden_tolerance(platform, tolerance, 1.5));
 }
 
 static bool is_model(const char *folder)
