@@ -58,6 +58,7 @@ static const take_row rows[] = {
     {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER},
     {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN},
     {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN},
+    {"ZImagePipeline", "text_encoder", 1, TAKE_HIDDEN},
 };
 
 static const take_row *find_row(const char *pipeline, const char *text_encoder)

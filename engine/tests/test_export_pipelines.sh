@@ -54,6 +54,15 @@ for kind in wan wan_i2v hunyuan_video cogvideox latte; do
         skip "video.py makes $kind again" "$python has no ftfy"
     fi
 done
+later=${peers%/*}/census-0.42.1/bin/python chats=(z_image)
+for kind in "${chats[@]}"; do
+    chat_again() { "$later" engine/tests/pipelines/chat.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
+    if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then
+        check "chat.py makes $kind again, its files byte by byte" chat_again
+    else
+        skip "chat.py makes $kind again" "there is no $later with PyTorch, diffusers and transformers"
+    fi
+done
 for ranks in 1 2 4; do
     check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
         --count 12 --seed $ranks --ranks $ranks

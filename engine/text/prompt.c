@@ -18,8 +18,12 @@
     "5. camera angles, movements, and transitions used in the video:<|eot_id|>"                                        \
     "<|start_header_id|>user<|end_header_id|>\n\n"
 
+/* What Qwen3's chat template makes of a user's message, when the answer may think. */
+#define QWEN3_USER      "<|im_start|>user\n"
+#define QWEN3_ASSISTANT "<|im_end|>\n<|im_start|>assistant\n"
+
 /* clang-format off */
-/* All pipelines, as diffusers 0.33.1 has them: pipeline, tokenizer, text encoder, length, longest, crop; the encoder sees
+/* All pipelines, as diffusers 0.33.1 has them, and 0.42.1 those of chat models: pipeline, tokenizer, text encoder, length, longest, crop; the encoder sees
  * the mask, the transformer does; padding, cleaning, text before and after the prompt. */
 #define RULE_LIST(X) \
     X(CogVideoXPipeline,        tokenizer,   text_encoder,   226,   0,  0, false, false, KEPT,   AS_IS,       "", "") \
@@ -36,7 +40,8 @@
     X(StableDiffusion3Pipeline, tokenizer_2, text_encoder_2,  77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_3, text_encoder_3, 256, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(WanImageToVideoPipeline,  tokenizer,   text_encoder,   512,   0,  0, true,  false, ZEROED, WAN,         "", "") \
-    X(WanPipeline,              tokenizer,   text_encoder,   512,   0,  0, true,  false, ZEROED, WAN,         "", "")
+    X(WanPipeline,              tokenizer,   text_encoder,   512,   0,  0, true,  false, ZEROED, WAN,         "", "") \
+    X(ZImagePipeline,           tokenizer,   text_encoder,   512,   0,  0, true,  true,  KEPT,   AS_IS,       QWEN3_USER, QWEN3_ASSISTANT)
 /* clang-format on */
 
 enum { BY = DIT_PROMPT_BY_TOKENIZER };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ditbench generate --prompt: whole tiny pipelines from a prompt to a picture, beside what diffusers made of them
-# (engine/tests/pipelines/export.py): tokens equal, embeddings, latents and picture as near as float32 allows. Speaks TAP.
+# (engine/tests/pipelines/export.py, chat.py): tokens equal, embeddings, latents and picture as near as float32 allows. Speaks TAP.
 # shellcheck disable=SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
@@ -12,7 +12,7 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit; do
+for kind in flux pixart sd3 hunyuandit z_image; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
@@ -40,6 +40,7 @@ ranks() { # KIND OPTION...: as diffusers, shared by ranks
 }
 ok "sd3: two ranks with a branch of the guidance each, and of its text" ranks sd3 --cfg_degree 2 --text_encoder_parallel cfg
 ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hunyuandit --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel tensor
+ok "z_image: two ranks with a branch of the guidance each, and of its text" ranks z_image --cfg_degree 2 --text_encoder_parallel cfg
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }

@@ -2,7 +2,8 @@
 """Exports golden folders of text encoders: tiny random ones of transformers, used as diffusers' pipelines use them.
 
     pip install torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3
-    engine/tests/golden/export_text.py OUT [NAME]... [--seed 1]      # all names when none is given
+    engine/tests/golden/export_text.py OUT [NAME]... [--seed 1]      # all names of these versions when none is given
+    pip install torch==2.15.0 diffusers==0.42.1 transformers==5.23.0 safetensors==0.8.0        # for those in LATER
     build/bin/ditbench golden OUT/text_t5
 
 The pipelines' own methods make the embeddings: of a pipeline there is only what they read of it, and a tokenizer that
@@ -13,6 +14,7 @@ import json
 import os
 from types import SimpleNamespace
 
+import diffusers
 import torch
 import transformers
 from diffusers import (
@@ -34,6 +36,7 @@ LLAMA = dict(
     hidden_size=48, num_attention_heads=8, num_key_value_heads=4, head_dim=10, intermediate_size=72,
     num_hidden_layers=4, vocab_size=90, rope_theta=500000.0, rms_norm_eps=1e-5, pad_token_id=0,
 )
+QWEN3 = dict(LLAMA, rope_theta=1000000.0, rms_norm_eps=1e-6)
 
 
 def flux_clip(pipe):
@@ -71,6 +74,15 @@ def wan(pipe):
     return {"hidden": WanPipeline._get_t5_prompt_embeds(pipe, pipe.prompts, 1, pipe.tokens, "cpu")}
 
 
+def z_image(pipe):
+    """Whole rows; the pipeline keeps of each what its mask shows."""
+    row = pipe.tokenizer.row
+    hidden = pipe.text_encoder(row.input_ids, row.attention_mask, output_hidden_states=True).hidden_states[-2]
+    for kept, whole, mask in zip(diffusers.ZImagePipeline._encode_prompt(pipe, pipe.prompts, "cpu"), hidden, row.attention_mask):
+        assert torch.equal(kept, whole[mask.bool()])
+    return {"hidden": hidden}
+
+
 # name: (model's class, its config, which stored dtype, tokens, what text.json says, the pipeline's method)
 FOLDERS = {
     "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
@@ -90,6 +102,9 @@ FOLDERS = {
     "text_bert": ("BertModel", BERT, torch.float32, 28, {"pipeline": "HunyuanDiTPipeline"}, hunyuan_dit),
     "text_llama": ("LlamaModel", LLAMA, torch.float32, 36,
                    {"pipeline": "HunyuanVideoPipeline", "skip": 2, "crop": 9}, hunyuan_video),
+}
+LATER = {  # likewise, of pipelines that diffusers 0.33.1 lacks
+    "text_qwen3": ("Qwen3Model", QWEN3, torch.float32, 36, {"pipeline": "ZImagePipeline", "skip": 1}, z_image),
 }
 SHARDED = {"text_llama": "120KB"}
 
@@ -130,9 +145,12 @@ class Tokenizer:
     def __call__(self, prompts, **unused):
         return self.row
 
+    def apply_chat_template(self, messages, **unused):
+        return ""
+
 
 def export(name, out, seed):
-    kind, config, dtype, tokens, settings, method = FOLDERS[name]
+    kind, config, dtype, tokens, settings, method = {**FOLDERS, **LATER}[name]
     torch.manual_seed(seed)
     model_class = getattr(transformers, kind)
     model = model_class(model_class.config_class(**config)).eval()
@@ -145,7 +163,7 @@ def export(name, out, seed):
         tokenizer_max_length=tokens, tokens=tokens, crop=settings.get("crop", 0), prompts=["", ""])
     output = {key: value.float().contiguous() for key, value in method(pipe).items()}
     inputs = {"input_ids": ids}
-    if settings["pipeline"] in ("PixArtAlphaPipeline", "HunyuanDiTPipeline", "HunyuanVideoPipeline", "WanPipeline"):
+    if settings["pipeline"] not in ("FluxPipeline", "StableDiffusion3Pipeline"):
         inputs["attention_mask"] = mask
     os.makedirs(out, exist_ok=True)
     model.to(dtype).save_pretrained(out, max_shard_size=SHARDED.get(name, "1GB"))

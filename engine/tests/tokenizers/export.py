@@ -540,7 +540,7 @@ def compare_parts(engine, count, seed):
     return 1 if failed else 0
 
 
-# ---- pipelines, as diffusers 0.33.1 has them ---------------------------------------------------------------------------
+# ---- pipelines, as diffusers 0.33.1 has them, and 0.42.1 the last one --------------------------------------------------
 def ftfy_module():
     if sys.modules.get("ftfy", 0) is None:
         del sys.modules["ftfy"]
@@ -575,6 +575,7 @@ PIPELINES = {
     "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
                                  ("t5_fast", "T5TokenizerFast", 256, str)],
     "WanPipeline": [("umt5", "T5TokenizerFast", 512, clean_wan)],
+    "ZImagePipeline": [("qwen2", "Qwen2Tokenizer", 512, "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n".format)],
 }
 
 

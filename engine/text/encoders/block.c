@@ -57,8 +57,33 @@ dit_status text_norm_load(const dit_text_encoder *e, const dit_scope *scope, con
     return scope_vector(scope, full, e->shape.facts.width, DIT_INIT_NORM, weight);
 }
 
-/* Loads q and k with the two halves of each head interleaved, because our operator rotates neighbours, and the library
- * an entry of the first half with one of the second. Products of q and k do not see the order. */
+/* Where channel `i` of a head stands in a file: the two halves of a head are interleaved, because our operator rotates
+ * neighbours, and the library an entry of the first half with one of the second. Products of q and k do not see it. */
+static int64_t stored_channel(int64_t i, int64_t D)
+{
+    return i / 2 + i % 2 * (D / 2);
+}
+
+/* Loads the weight of an RMS norm over a head. */
+static dit_status load_head_norm(const dit_text_encoder *e, const dit_scope *scope, const char *norm, const float **out)
+{
+    dit_runtime *rt = scope->rt;
+    const int64_t D = e->shape.facts.head_dim;
+    char name[256];
+    float *stored, *weight;
+    snprintf(name, sizeof name, "%s%s.weight", scope->prefix, norm);
+    DIT_TRY(dit_arena_fp32(&rt->run, D, &weight));
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = dit_arena_host(&rt->step, D, &stored);
+    if (st == DIT_OK) st = dit_weights_read(rt, scope->weights, name, 1, &D, DIT_INIT_NORM, stored);
+    for (int64_t i = 0; st == DIT_OK && i < dit_runtime_values(rt, D); i++) weight[i] = stored[stored_channel(i, D)];
+    dit_arena_release_to(&rt->step, mark);
+    if (st == DIT_OK) st = dit_runtime_upload(rt, weight, D);
+    *out = weight;
+    return st;
+}
+
+/* Loads q and k, rows of a head in the order of stored_channel. */
 static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_block *block)
 {
     const dit_text_encoder_facts *f = &e->shape.facts;
@@ -66,13 +91,18 @@ static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_
     int64_t D = f->head_dim, *order = malloc((size_t)(e->H * D) * sizeof *order);
     char query[256], key[256];
     if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)(e->H * D));
-    for (int64_t i = 0; i < e->H * D; i++) order[i] = i / D * D + i % D / 2 + i % 2 * (D / 2);
+    for (int64_t i = 0; i < e->H * D; i++) order[i] = i / D * D + stored_channel(i % D, D);
     snprintf(query, sizeof query, "%s%s", scope->prefix, names[0]);
     snprintf(key, sizeof key, "%s%s", scope->prefix, names[1]);
     const dit_linear_part parts[2] = {{.prefix = query, .rows = f->heads * D, .share = scope->share},
                                       {.prefix = key, .rows = f->key_heads * D, .share = scope->share}};
     dit_status st = dit_weights_linear(scope->rt, scope->weights, parts, 2, f->width, order, &block->qkv);
     free(order);
+    for (int i = 0; st == DIT_OK && i < 2; i++) {
+        const char *norm = e->klass->names.head_norms[i];
+        block->head_norm[i] = NULL;
+        if (norm) st = load_head_norm(e, scope, norm, &block->head_norm[i]);
+    }
     if (st != DIT_OK) return st;
     return scope_shared(scope, (const char *const[]){names[2], NULL}, f->key_heads * D, f->width, &block->values);
 }
@@ -143,6 +173,19 @@ static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit
                                         .batch_o = tokens * cols});
 }
 
+/* Norms each of H heads, where there is a weight, and rotates it. */
+static void rotate(const dit_text_encoder *e, dit_rows x, int64_t H, const float *weight)
+{
+    layer_head_norm(e->params.rt, x,
+                    &(dit_head_norm){.H = H,
+                                     .D = e->shape.facts.head_dim,
+                                     .kind = DIT_NORM_RMS,
+                                     .eps = (float)e->shape.eps,
+                                     .weight = weight,
+                                     .cos = e->cosines,
+                                     .sin = e->sines});
+}
+
 /* y += attention(x) */
 static dit_status add_attention(dit_text_encoder *e, const text_block *block, const float *x, float *y)
 {
@@ -152,10 +195,10 @@ static dit_status add_attention(dit_text_encoder *e, const text_block *block, co
     dit_rows q = rows_columns(qkv, 0, queries), k = rows_columns(qkv, queries, keys);
     dit_rows v = rows_columns(qkv, queries + keys, keys);
     if (e->shape.theta > 0) {
-        dit_head_norm rotation = {.H = e->H + e->key_heads, .D = D, .cos = e->cosines, .sin = e->sines};
         layer_linear(rt, &block->qkv, from, rows_columns(qkv, 0, queries + keys), DIT_ACT_NONE);
         layer_linear(rt, &block->values, from, v, DIT_ACT_NONE);
-        layer_head_norm(rt, rows_columns(qkv, 0, queries + keys), &rotation);
+        rotate(e, q, e->H, block->head_norm[0]);
+        rotate(e, k, e->key_heads, block->head_norm[1]);
     } else {
         layer_linear(rt, &block->qkv, from, qkv, DIT_ACT_NONE);
     }

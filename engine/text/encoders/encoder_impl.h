@@ -36,6 +36,7 @@ typedef struct {
     const char *positions, *types, *embedding_norm;
     const char *block;
     const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
+    const char *head_norms[2];           /* of q, of k, over a head, before they are rotated; NULL: none */
     const char *in[3], *down;            /* in: where gated, the layer that is activated comes first */
     const char *ungated;                 /* instead of `in` where an MLP is not gated; NULL: `in` */
     const char *distances;
@@ -50,7 +51,7 @@ typedef struct {
     dit_status (*read)(const dit_config *config, text_shape *out);
 } text_class;
 extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_clip_vision, text_bert,
-    text_llama;
+    text_llama, text_qwen3;
 
 /* One block's weights. */
 typedef struct {
@@ -58,7 +59,8 @@ typedef struct {
     dit_joined out, down;
     dit_linear in;
     const float *norm_weight[2], *norm_bias[2];
-    const float *relative; /* [H, 2 tokens - 1] of dit_attention_args, or NULL */
+    const float *head_norm[2]; /* [head_dim] in the order of the packed q and k; NULL: none */
+    const float *relative;     /* [H, 2 tokens - 1] of dit_attention_args, or NULL */
 } text_block;
 
 struct dit_text_encoder {

@@ -1,5 +1,7 @@
-/* Llama: RMS norms before each part, causal attention with rotary positions and shared key heads, a gated SiLU.
- * Source: parameter names and arithmetic of transformers 4.51.3 LlamaModel; Touvron et al., LLaMA (arXiv:2302.13971). */
+/* Llama: RMS norms before each part, causal attention with rotary positions and shared key heads, a gated SiLU. Qwen3
+ * has norms of q and k over a head besides.
+ * Source: parameter names and arithmetic of transformers 4.51.3 LlamaModel and Qwen3Model; Touvron et al., LLaMA
+ * (arXiv:2302.13971); Qwen3 Technical Report (arXiv:2505.09388). */
 #include "engine/text/encoders/encoder_impl.h"
 
 #include <math.h>
@@ -24,13 +26,28 @@ static const dit_config_field fields[] = {
 };
 
 static const dit_config_only only[] = {
-    {"rope_scaling", "null"}, {"attention_bias", "false"}, {"mlp_bias", "false"}, {0}};
+    {"rope_scaling", "null"}, {"attention_bias", "false"}, {"mlp_bias", "false"}, {"use_sliding_window", "false"}, {0}};
+
+/* Newer releases of transformers write rope_theta into an object of its own. */
+static dit_status read_rotation(const dit_config *config, double *theta)
+{
+    static const dit_config_only plain[] = {{"rope_type", "default"}, {0}};
+    const cJSON *rotation = NULL;
+    char at[256];
+    DIT_TRY(dit_json_optional_object(config->doc, config->object, config->pointer, "rope_parameters", &rotation));
+    if (!rotation) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, config->pointer, "rope_parameters");
+    const dit_config inner = {config->doc, rotation, at};
+    DIT_TRY(dit_config_require_only(&inner, plain));
+    return dit_json_optional_number(config->doc, rotation, at, "rope_theta", 1, 1e9, theta);
+}
 
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
     llama_config c;
     DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, &c));
+    DIT_TRY(read_rotation(config, &c.theta));
     if (!c.key_heads) c.key_heads = c.heads;
     if (!c.head_dim) c.head_dim = c.width / c.heads;
     if (c.head_dim < 2 || c.head_dim % 2)
@@ -48,20 +65,25 @@ static dit_status read_config(const dit_config *config, text_shape *out)
     return text_activation_read(config, "silu", out);
 }
 
+/* What both call their parameters, but for norms of q and k. */
+#define LLAMA_NAMES                                                                                                    \
+    .tokens = {"embed_tokens.weight"}, .block = "layers.",                                                             \
+    .qkv = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, .out = "self_attn.o_proj",                    \
+    .norms = {"input_layernorm", "post_attention_layernorm"}, .in = {"mlp.gate_proj", "mlp.up_proj"},                  \
+    .down = "mlp.down_proj", .final_norm = "norm"
+
 const text_class text_llama = {
     .architectures = {"LlamaModel", "LlamaForCausalLM"},
     .model_type = "llama",
     .prefixes = {"", "model."},
-    .names =
-        {
-            .tokens = {"embed_tokens.weight"},
-            .block = "layers.",
-            .qkv = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"},
-            .out = "self_attn.o_proj",
-            .norms = {"input_layernorm", "post_attention_layernorm"},
-            .in = {"mlp.gate_proj", "mlp.up_proj"},
-            .down = "mlp.down_proj",
-            .final_norm = "norm",
-        },
+    .names = {LLAMA_NAMES},
+    .read = read_config,
+};
+
+const text_class text_qwen3 = {
+    .architectures = {"Qwen3Model", "Qwen3ForCausalLM"},
+    .model_type = "qwen3",
+    .prefixes = {"", "model."},
+    .names = {LLAMA_NAMES, .head_norms = {"self_attn.q_norm", "self_attn.k_norm"}},
     .read = read_config,
 };

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
+diffusers makes of a prompt.
+
+    chat.py z_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+
+OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
+prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; and
+call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders and VAEs are
+stored in bf16; diffusers runs all in float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
+Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
+
+import torch
+from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline, ZImageTransformer2DModel
+from transformers import Qwen2Tokenizer, Qwen3Config, Qwen3Model
+
+from parts import run, save, shake, vae
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What Qwen3's template makes of one message of a user, before the model answers.
+QWEN3_TEMPLATE = ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+                  "{% if not enable_thinking %}<think>\n\n</think>\n\n{% endif %}")
+
+
+# ---- parts -------------------------------------------------------------------------------------------------------------
+def tokenizer(cls, name, template=None):
+    made = cls.from_pretrained(HERE.parent / "tokenizers" / name)
+    made.chat_template, made.home = template, HERE.parent / "tokenizers" / name
+    return made
+
+
+def transformer(cls, name):
+    """One of the golden folders."""
+    made = cls.from_pretrained(HERE.parent / "golden" / name, torch_dtype=torch.float32).eval()
+    made.home = HERE.parent / "golden" / name
+    return made
+
+
+def qwen3(tokens, options, **more):
+    sizes = {"intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    return Qwen3Model(Qwen3Config(vocab_size=len(tokens) + 3, **{**sizes, **more, **options.part})).eval()
+
+
+# ---- pipelines ---------------------------------------------------------------------------------------------------------
+def z_image(options):
+    tokens = tokenizer(Qwen2Tokenizer, "qwen2", QWEN3_TEMPLATE)
+    unet = transformer(ZImageTransformer2DModel, "z_image")
+    return ZImagePipeline(FlowMatchEulerDiscreteScheduler(shift=3.0),
+                          shake(vae(latent_channels=unet.config.in_channels, use_quant_conv=False, use_post_quant_conv=False,
+                                    shift_factor=0.1159, scaling_factor=0.3611), 1),
+                          shake(qwen3(tokens, options, hidden_size=unet.config.cap_feat_dim), 2), tokens, unet)
+
+
+KINDS = {"z_image": z_image}
+CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40}}
+
+
+# ---- files -------------------------------------------------------------------------------------------------------------
+def link(part, folder):
+    shutil.rmtree(folder)
+    if HERE in folder.resolve().parents:
+        folder.symlink_to(os.path.relpath(part.home, folder.parent.resolve()))
+    else:
+        shutil.copytree(part.home, folder)
+
+
+def store(part, dtype):
+    """Parameters alone: a model makes its rotary frequencies anew when it is loaded, in float32."""
+    for parameter in part.parameters():
+        parameter.data = parameter.data.to(dtype)
+
+
+def write(pipe, out):
+    """A folder as diffusers saves it; what computes afterwards is what is stored."""
+    for name in ("text_encoder", "vae"):
+        store(getattr(pipe, name), torch.bfloat16)
+    pipe.save_pretrained(out)
+    for name, part in pipe.components.items():
+        if isinstance(part, torch.nn.Module):
+            store(part, torch.float32)
+        if hasattr(part, "home"):
+            link(part, pathlib.Path(out, name))
+
+
+# ---- runs --------------------------------------------------------------------------------------------------------------
+def watch(pipe, seen):
+    """Keeps what each call of the text encoder gets and gives; the first one is the positive prompt's. Returns what ends it."""
+    def note(_, args, kwargs, made):
+        prefix = "negative_" if "input_ids" in seen else ""
+        seen.update({prefix + "input_ids": kwargs["input_ids"], prefix + "prompt_attention_mask": kwargs["attention_mask"],
+                     prefix + "prompt_embeds": made.hidden_states[-2]})
+    return pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove
+
+
+def expect(pipe, call, seed):
+    seen = {}
+    end = watch(pipe, seen)
+    pipe(**{**call, "num_inference_steps": 1}, output_type="latent")
+    end()
+    return {**seen, **run(pipe, call, seed)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("out")
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--prompt", default="a red fox on the quiet hill, at dawn; 3 birds")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
+    parser.add_argument("--part", action="append", default=[], help="KEY=VALUE of the text encoder's config, as JSON")
+    options = parser.parse_args()
+    if pathlib.Path(options.out).exists():  # links in it would be written through
+        parser.error(f"{options.out} exists")
+    pairs = lambda items: {key: json.loads(value) for key, _, value in (item.partition("=") for item in items)}
+    options.part = pairs(options.part)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    pipe = KINDS[options.kind](options)
+    write(pipe, options.out)
+    call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], **pairs(options.set)}
+    save(expect(pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
+    pathlib.Path(options.out, "call.json").write_text(json.dumps({**call, "seed": options.seed}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        main()
