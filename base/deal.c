@@ -17,17 +17,17 @@ static bool is_bounded(dit_axis axis)
     return dit_axis_get(axis)->greatest < DIT_MAX_DEGREE;
 }
 
-static dit_status no_such_mesh(const dit_method *method, int free_axes, int world_size)
+static dit_status no_such_mesh(const dit_method *method, int factors, int world_size)
 {
     bool cfg = method->axes[DIT_AXIS_CFG];
-    if (free_axes == 0 && !cfg)
+    if (factors == 0 && !cfg)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s runs on one rank, world_size is %d", method->name,
                         world_size);
-    if (free_axes == 0)
+    if (factors == 0)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method cfg splits two guidance branches, world_size is %d",
                         world_size);
     return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s needs %d factors above 1%s, world_size %d has none such",
-                    method->name, free_axes + cfg, cfg ? " (one of them 2)" : "", world_size);
+                    method->name, factors + cfg, cfg ? " (one of them 2)" : "", world_size);
 }
 
 static void set_degree(dit_parallel *parallel, const dit_method *method, dit_axis axis, int degree)
@@ -37,27 +37,44 @@ static void set_degree(dit_parallel *parallel, const dit_method *method, dit_axi
     else
         parallel->degree[axis] = degree;
     if (axis == DIT_AXIS_PATCH) parallel->patch_method = method->patch_method;
+    if (axis == DIT_AXIS_RING) parallel->ring_method = method->ring_method;
 }
 
-static int count_free_axes(const dit_method *method)
+/* How many factors above 1 an axis takes: a double ring has two rings of two ranks, or more. */
+static int count_factors(const dit_method *method, dit_axis axis)
+{
+    if (!method->axes[axis] || is_bounded(axis)) return 0;
+    return axis == DIT_AXIS_RING && method->ring_method == DIT_RING_DOUBLE ? 2 : 1;
+}
+
+static int count_all_factors(const dit_method *method)
 {
     int count = 0;
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) count += method->axes[axis] && !is_bounded((dit_axis)axis);
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) count += count_factors(method, (dit_axis)axis);
     return count;
+}
+
+/* Takes an axis's degree from *rest, whose *left factors above 1 are still to be dealt; 0 when it has none such. */
+static int take_degree(const dit_method *method, dit_axis axis, int *rest, int *left)
+{
+    int degree = is_bounded(axis) ? dit_axis_get(axis)->greatest : 1;
+    for (int i = 0; i < count_factors(method, axis) && degree; i++) degree *= largest_factor(*rest / degree, (*left)--);
+    if (!degree || *rest % degree) return 0;
+    *rest /= degree;
+    return degree;
 }
 
 static dit_status deal_axes(const dit_method *method, int world_size, dit_parallel *out)
 {
-    int rest = world_size, free_axes = count_free_axes(method), left = free_axes;
+    int rest = world_size, factors = count_all_factors(method), left = factors;
     for (int place = 0; place < DIT_GROUP_COUNT; place++) {
         dit_axis axis = dit_axis_at_deal(place);
         if (!method->axes[axis]) continue;
-        int degree = is_bounded(axis) ? dit_axis_get(axis)->greatest : largest_factor(rest, left--);
-        if (!degree || rest % degree) return no_such_mesh(method, free_axes, world_size);
+        int degree = take_degree(method, axis, &rest, &left);
+        if (!degree) return no_such_mesh(method, factors, world_size);
         set_degree(out, method, axis, degree);
-        rest /= degree;
     }
-    return rest == 1 ? DIT_OK : no_such_mesh(method, free_axes, world_size);
+    return rest == 1 ? DIT_OK : no_such_mesh(method, factors, world_size);
 }
 
 dit_status dit_deal_method(const char *name, int world_size, dit_parallel *out)

@@ -42,6 +42,15 @@ static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, i
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
 }
 
+/* Counts the elements of a ring's message buffers: K and V of all ranks, or blocks on their way, of which a double ring
+ * has one more. */
+static int64_t ring_elements(const dit_share *s, const dit_parallel *parallel)
+{
+    int64_t block = s->batch * s->u * s->moving_rows * (s->hidden / s->u);
+    if (parallel->ring_method == DIT_RING_GATHER) return 2 * s->r * block;
+    return (dit_parallel_inner_ring(parallel) < s->r ? 7 : 5) * block;
+}
+
 /* Counts the elements of message buffers; PCPP receives what it keeps while it sends as much. */
 static int64_t message_elements(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t kept)
 {
@@ -49,7 +58,7 @@ static int64_t message_elements(const dit_share *s, const dit_parallel *parallel
     int64_t stream = s->batch * (s->moving_rows + s->replicated_rows) * s->hidden * s->t;
     if (s->t > 1) total += 2 * stream;
     if (s->u > 1) total += 8 * s->batch * exchanged * (s->hidden / s->u);
-    if (s->r > 1) total += 5 * s->batch * s->u * s->moving_rows * (s->hidden / s->u);
+    if (s->r > 1) total += ring_elements(s, parallel);
     if (s->patch > 1) total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
     if (s->patch > 1 && parallel->patch_method == DIT_PATCH_PCPP) total += kept;
     if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
@@ -74,6 +83,8 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     bytes[0] = own_parameters(&s, facts) * bytes_each;
     bytes[1] = latents * s.element + (2 * s.blocks.count * text + kept) * bytes_each;
     bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * bytes_each;
+    if (s.r > 1 && parallel->ring_method == DIT_RING_GATHER) /* K and V of all, one behind the other */
+        bytes[2] += 2 * s.batch * (s.r * s.u * s.moving_rows + s.replicated_rows) * (s.hidden / s.u) * bytes_each;
     bytes[3] = message_elements(&s, parallel, facts, kept) * bytes_each;
 }
 

@@ -1,5 +1,7 @@
 #include "base/label.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +49,23 @@ void dit_parallel_label(const dit_parallel *parallel, char out[64])
     if (!*out) append(out, "1");
 }
 
+static const char inner_prefix[] = "inner";
+
+void dit_parallel_label_ring(const dit_parallel *parallel, char out[64])
+{
+    char inner[32] = "";
+    out[0] = '\0';
+    if (dit_parallel_degree(parallel, DIT_AXIS_RING) == 1 || parallel->ring_method == DIT_RING_MERGE) return;
+    if (parallel->inner_ring) snprintf(inner, sizeof inner, " %s%d", inner_prefix, parallel->inner_ring);
+    snprintf(out, 64, "%s%s", dit_ring_method_name(parallel->ring_method), inner);
+}
+
 void dit_parallel_label_whole(const dit_parallel *parallel, char out[64])
 {
-    char stages[6 * DIT_MAX_STAGES];
+    char stages[6 * DIT_MAX_STAGES], ring[64];
     dit_parallel_label(parallel, out);
+    dit_parallel_label_ring(parallel, ring);
+    if (*ring) append(out, ring);
     dit_stage_blocks_to_text(parallel, stages, sizeof stages);
     if (*stages) append(out, stages);
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) append(out, dit_patch_method_name(parallel->patch_method));
@@ -97,6 +112,21 @@ static bool take_stages(const char *word, dit_parallel *out, int *stages)
     return true;
 }
 
+/* "all-gather", "inner2" */
+static bool take_ring(const char *word, dit_parallel *out)
+{
+    const size_t prefix = sizeof inner_prefix - 1;
+    int method = dit_words_find(dit_ring_method_names_of_models(), word);
+    if (method >= 0) out->ring_method = (dit_ring_method)method;
+    if (method >= 0) return true;
+    if (strncmp(word, inner_prefix, prefix) != 0) return false;
+    char *end;
+    long inner = strtol(word + prefix, &end, 10);
+    if (inner < 1 || inner > DIT_MAX_DEGREE || *end) return false;
+    out->inner_ring = (int)inner;
+    return true;
+}
+
 static bool take_word(const char *word, dit_parallel *out, int *stages)
 {
     int degree = atoi(word + strcspn(word, "0123456789"));
@@ -106,7 +136,7 @@ static bool take_word(const char *word, dit_parallel *out, int *stages)
         return true;
     }
     return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method) ||
-           take_stages(word, out, stages);
+           take_stages(word, out, stages) || take_ring(word, out);
 }
 
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out)
@@ -118,7 +148,8 @@ dit_status dit_parallel_from_label(const char *label, dit_parallel *out)
     snprintf(words, sizeof words, "%s", label);
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         if (!take_word(word, out, &stages))
-            return DIT_FAIL(DIT_ERR_USAGE, "\"%s\" of mesh \"%s\" is no degree, no list of stages and no patch method",
+            return DIT_FAIL(DIT_ERR_USAGE,
+                            "\"%s\" of mesh \"%s\" is no degree, no list of stages and no method of rings or patches",
                             word, label);
     if (!stages || stages == dit_parallel_degree(out, DIT_AXIS_PIPEFUSION)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_USAGE, "mesh \"%s\" lists %d stages and has %d", label, stages,
@@ -129,7 +160,7 @@ void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME]
 {
     bool axes[DIT_GROUP_COUNT];
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) axes[axis] = dit_parallel_degree(parallel, (dit_axis)axis) > 1;
-    dit_method_name(axes, parallel->patch_method, out);
+    dit_method_name(axes, parallel->patch_method, parallel->ring_method, out);
 }
 
 const char *dit_parallel_attention(const dit_parallel *parallel)
@@ -137,6 +168,7 @@ const char *dit_parallel_attention(const dit_parallel *parallel)
     bool ulysses = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) > 1;
     bool ring = dit_parallel_degree(parallel, DIT_AXIS_RING) > 1;
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) return dit_patch_method_name(parallel->patch_method);
+    if (ring && parallel->ring_method != DIT_RING_MERGE) return dit_ring_method_name(parallel->ring_method);
     if (ulysses && ring) return "usp";
     return ulysses ? "ulysses" : ring ? "ring" : "local";
 }

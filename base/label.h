@@ -30,10 +30,14 @@ dit_label_info dit_label_get(int part);
 /* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. What does not fit ends in
  * "...". */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
-/* The same with the blocks of uneven stages and the method of displaced patches: "u2 pp2 24,33", "patch4 pcpp". */
+/* The method of a ring where it is not the plain one, with its inner rings where they are said: "all-gather",
+ * "double-ring inner2"; else "". */
+void dit_parallel_label_ring(const dit_parallel *parallel, char out[64]);
+/* The same with the blocks of uneven stages and the methods of rings and displaced patches: "u2 pp2 24,33", "patch4
+ * pcpp", "r4 all-gather". */
 void dit_parallel_label_whole(const dit_parallel *parallel, char out[64]);
-/* The inverse of both: sets the degrees that "pp2 u2" names, the stages of "pp2 24,33", and the patch method of "patch4
- * naive-patch"; the rest of `out` stays. Errors: DIT_ERR_USAGE naming the word that is none of these, or both numbers
+/* The inverse of both: sets the degrees that "pp2 u2" names, the stages of "pp2 24,33", the patch method of "patch4
+ * naive-patch", and the ring method of "r4 double-ring inner2"; the rest of `out` stays. Errors: DIT_ERR_USAGE naming the word that is none of these, or both numbers
  * where a list has more or fewer stages than the mesh. */
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out);
 
@@ -45,7 +49,8 @@ bool dit_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], in
 
 /* The method that a mesh amounts to: "cfg+ulysses", "single" for one rank. */
 void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME]);
-/* How attention finds K and V on this mesh: "local", "ulysses", "ring", "usp" or the patch method. */
+/* How attention finds K and V on this mesh: "local", "ulysses", "ring", "usp", the method of another
+ * ring or the patch method. */
 const char *dit_parallel_attention(const dit_parallel *parallel);
 
 #ifdef __cplusplus

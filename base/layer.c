@@ -31,21 +31,6 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
     return index >= 0;
 }
 
-static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {
-    "ring", "ring-self-attention", "token-ring", "all-gather", "lightseq", "double-ring"};
-
-const char *dit_ring_method_name(dit_ring_method method)
-{
-    return ring_method_names[method];
-}
-
-bool dit_ring_method_from_name(const char *name, dit_ring_method *out)
-{
-    int index = dit_words_find(ring_method_names, name);
-    if (index >= 0) *out = (dit_ring_method)index;
-    return index >= 0;
-}
-
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
 static dit_status read_mask(const dit_json *doc, const cJSON *object, const char *at, dit_layer *out)
@@ -238,7 +223,7 @@ static bool takes_any_tokens(dit_ring_method method)
 
 bool dit_ring_method_takes_heads(dit_ring_method method)
 {
-    return method == DIT_RING_MERGE || method == DIT_RING_DOUBLE;
+    return method < DIT_RING_OF_MODELS;
 }
 
 static dit_status check_mask(const dit_parallel *parallel, const dit_layer *layer)
@@ -257,10 +242,7 @@ static dit_status check_inner_ring(const dit_parallel *parallel, const dit_layer
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "inner_ring %lld with attention %s",
                                        (long long)layer->inner_ring, dit_ring_method_name(layer->ring)),
                               "double-ring needs inner_ring, and no other attention has it");
-    if (layer->inner_ring == 0 || ring % layer->inner_ring == 0) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "ring_degree %lld not divisible by inner_ring %lld",
-                                   (long long)ring, (long long)layer->inner_ring),
-                          "all inner rings have equally many ranks");
+    return dit_inner_ring_check(ring, layer->inner_ring);
 }
 
 /* LightSeq moves the work of a causal mask over consecutive tokens. */
@@ -283,7 +265,7 @@ static dit_status check_helped(const dit_layer *layer)
 static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
-    const char *name = ring_method_names[layer->ring];
+    const char *name = dit_ring_method_name(layer->ring);
     static const char hint[] = "attention \"ring\" gives equal results and can do that";
     if (layer->ring == DIT_RING_MERGE) return DIT_OK;
     if (cut.r == 1 || (cut.u > 1 && !dit_ring_method_takes_heads(layer->ring)))

@@ -26,20 +26,7 @@ typedef enum {
 const char *dit_token_layout_name(dit_token_layout layout);
 bool dit_token_layout_from_name(const char *name, dit_token_layout *out);
 
-/* How a layer communicates around its ring, by the name of its attention policy. */
-typedef enum {
-    DIT_RING_MERGE,      /* k and v travel together, results merge by their log-sum-exp                          */
-    DIT_RING_WHOLE_ROWS, /* Ring Self-Attention: keys, then values, with whole rows of scores between
-                            (arXiv:2105.13120)                                                                   */
-    DIT_RING_QUERIES,    /* TokenRing: q travels, results return to their owner (arXiv:2412.20501)               */
-    DIT_RING_GATHER,     /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
-    DIT_RING_HELPED,     /* LightSeq: causal, ranks without work compute for late ones (arXiv:2310.03294)        */
-    DIT_RING_DOUBLE,     /* LoongTrain: rings of near ranks, and a ring of those rings (arXiv:2406.18485)        */
-    DIT_RING_METHOD_COUNT
-} dit_ring_method;
-const char *dit_ring_method_name(dit_ring_method method); /* "ring", "token-ring", ... */
-bool dit_ring_method_from_name(const char *name, dit_ring_method *out);
-/* Whether it goes with Ulysses, too, over the heads. */
+/* Whether a method of a ring goes with Ulysses, too, over the heads. */
 bool dit_ring_method_takes_heads(dit_ring_method method);
 
 typedef struct {

@@ -174,20 +174,25 @@ static dit_status check_transformers(const dit_parallel *parallel, const dit_fac
                           "make every step synchronous: warmup_steps %lld", (long long)facts->steps);
 }
 
-/* A layer alone has no blocks. */
-static dit_status check_placement(const dit_parallel *parallel, const dit_facts *facts)
+static dit_status check_ring(const dit_parallel *parallel, const dit_facts *facts)
 {
-    if (!parallel->context_first || facts->layers == 0) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_UNSUPPORTED, "context_first with model %s: it is tried with one layer alone", facts->family),
-        "leave context_first out, or use program attention");
+    int64_t ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
+    const char *name = dit_ring_method_name(parallel->ring_method);
+    (void)facts;
+    if (parallel->ring_method != DIT_RING_MERGE && ring == 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s with ring_degree 1", name),
+                              "it is a method of the ring axis: use ring_degree above 1, or leave it out");
+    if (parallel->inner_ring && parallel->ring_method != DIT_RING_DOUBLE)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "inner_ring %d with %s", parallel->inner_ring, name),
+                              "only %s has inner rings", dit_ring_method_name(DIT_RING_DOUBLE));
+    return dit_inner_ring_check(ring, parallel->inner_ring);
 }
 
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_stages, check_listed_stages, check_patches, check_displaced,    check_rows,      check_cfg,
-        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_placement,
+        check_world, check_stages, check_listed_stages, check_patches, check_displaced,    check_rows, check_cfg,
+        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_ring,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

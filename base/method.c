@@ -21,6 +21,8 @@ static const dit_method_row rows[] = {
     {.name = "naive-patch", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_NAIVE,
      .colour = "OLIVE"},
     {.name = "tensor", .axis_count = 1, .axes = {DIT_AXIS_TENSOR}, .chart_place = 4, .colour = "BROWN"},
+    {.name = "all-gather", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_GATHER},
+    {.name = "double-ring", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_DOUBLE},
     {.name = "vae-rows", .axis_count = 1, .axes = {DIT_AXIS_WORLD}},
 };
 /* clang-format on */
@@ -67,40 +69,74 @@ const char *const *dit_patch_method_names(void)
     return names;
 }
 
-/* ---- several together -------------------------------------------------------------------------------------------- */
+/* ---- ring methods ------------------------------------------------------------------------------------------------ */
 
-/* Whether all axes of a row are among `axes`, and with them `axis`. */
-static bool covers(const dit_method_row *row, const bool axes[DIT_GROUP_COUNT], dit_axis axis)
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {
+    [DIT_RING_MERGE] = "ring",         [DIT_RING_GATHER] = "all-gather",
+    [DIT_RING_DOUBLE] = "double-ring", [DIT_RING_WHOLE_ROWS] = "ring-self-attention",
+    [DIT_RING_QUERIES] = "token-ring", [DIT_RING_HELPED] = "lightseq",
+};
+
+const char *dit_ring_method_name(dit_ring_method method)
 {
-    bool has = false;
-    for (int i = 0; i < row->axis_count; i++) {
-        if (!axes[row->axes[i]]) return false;
-        has = has || row->axes[i] == axis;
-    }
-    return has;
+    return ring_method_names[method];
 }
 
-/* The row of most axes that has `axis` and none that is not among `axes`; NULL when there is none. */
-static const dit_method_row *row_of_axis(const bool axes[DIT_GROUP_COUNT], dit_axis axis, dit_patch_method patch_method)
+bool dit_ring_method_from_name(const char *name, dit_ring_method *out)
+{
+    int index = dit_words_find(ring_method_names, name);
+    if (index >= 0) *out = (dit_ring_method)index;
+    return index >= 0;
+}
+
+const char *const *dit_ring_method_names_of_models(void)
+{
+    static const char *names[DIT_RING_OF_MODELS + 1];
+    for (int i = 0; i < DIT_RING_OF_MODELS; i++) names[i] = ring_method_names[i];
+    return names;
+}
+
+/* ---- several together -------------------------------------------------------------------------------------------- */
+
+static bool has_axis(const dit_method_row *row, dit_axis axis)
+{
+    for (int i = 0; i < row->axis_count; i++)
+        if (row->axes[i] == axis) return true;
+    return false;
+}
+
+/* Whether all axes of a row are among those of `method`, and with them `axis`, and it works along them as `method`. */
+static bool covers(const dit_method_row *row, const dit_method *method, dit_axis axis)
+{
+    for (int i = 0; i < row->axis_count; i++)
+        if (!method->axes[row->axes[i]]) return false;
+    if (has_axis(row, DIT_AXIS_PATCH) && row->patch_method != method->patch_method) return false;
+    if (has_axis(row, DIT_AXIS_RING) && row->ring_method != method->ring_method) return false;
+    return has_axis(row, axis);
+}
+
+/* The row of most axes that has `axis` and is a part of `method`; NULL when there is none. */
+static const dit_method_row *row_of_axis(const dit_method *method, dit_axis axis)
 {
     const dit_method_row *best = NULL;
     for (int i = 0; i < ROWS; i++) {
-        if (!covers(&rows[i], axes, axis) || (axis == DIT_AXIS_PATCH && rows[i].patch_method != patch_method)) continue;
+        if (!covers(&rows[i], method, axis)) continue;
         if (!best || rows[i].axis_count > best->axis_count) best = &rows[i];
     }
     return best;
 }
 
-void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, char out[DIT_METHOD_NAME])
+void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, dit_ring_method ring_method,
+                     char out[DIT_METHOD_NAME])
 {
-    bool left[DIT_GROUP_COUNT];
+    dit_method left = {.patch_method = patch_method, .ring_method = ring_method};
     size_t used = 0;
-    memcpy(left, axes, sizeof left);
+    memcpy(left.axes, axes, sizeof left.axes);
     for (int i = 1; i <= DIT_GROUP_COUNT; i++) { /* the world's last, behind the fastest */
         dit_axis axis = i == DIT_GROUP_COUNT ? DIT_AXIS_WORLD : (dit_axis)(DIT_AXIS_COUNT - i);
-        const dit_method_row *row = left[axis] ? row_of_axis(left, axis, patch_method) : NULL;
+        const dit_method_row *row = left.axes[axis] ? row_of_axis(&left, axis) : NULL;
         if (!row || used >= DIT_METHOD_NAME) continue;
-        for (int k = 0; k < row->axis_count; k++) left[row->axes[k]] = false;
+        for (int k = 0; k < row->axis_count; k++) left.axes[row->axes[k]] = false;
         used += (size_t)snprintf(out + used, DIT_METHOD_NAME - used, "%s%s", used ? "+" : "", row->name);
     }
     if (!used) snprintf(out, DIT_METHOD_NAME, "single");
@@ -125,6 +161,7 @@ static dit_status add_part(const char *name, const char *part, dit_method *out)
                             dit_axis_name(row->axes[i]));
         out->axes[row->axes[i]] = true;
         if (row->axes[i] == DIT_AXIS_PATCH) out->patch_method = row->patch_method;
+        if (row->axes[i] == DIT_AXIS_RING) out->ring_method = row->ring_method;
     }
     return DIT_OK;
 }
@@ -136,7 +173,7 @@ dit_status dit_method_from_name(const char *name, dit_method *out)
     snprintf(parts, sizeof parts, "%s", name);
     for (char *part = strtok_r(parts, "+", &rest); part; part = strtok_r(NULL, "+", &rest))
         DIT_TRY(add_part(name, part, out));
-    dit_method_name(out->axes, out->patch_method, canonical);
+    dit_method_name(out->axes, out->patch_method, out->ring_method, canonical);
     if (strcmp(name, canonical) != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no method \"%s\"", name), "did you mean \"%s\"?",
                               canonical);
@@ -155,7 +192,7 @@ int dit_method_least_ranks(const dit_method *method)
 {
     int ranks = 1;
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        if (method->axes[axis]) ranks *= 2;
+        if (method->axes[axis]) ranks *= axis == DIT_AXIS_RING && method->ring_method == DIT_RING_DOUBLE ? 4 : 2;
     return ranks;
 }
 

@@ -25,6 +25,24 @@ bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
 /* All of them, NULL at the end. */
 const char *const *dit_patch_method_names(void);
 
+/* How ranks communicate around a ring, by the name of the attention policy. Models have the first ones, one attention
+ * layer alone (base/layer.h) has all. */
+typedef enum {
+    DIT_RING_MERGE,     /* k and v travel together, results merge by their log-sum-exp                          */
+    DIT_RING_GATHER,    /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
+    DIT_RING_DOUBLE,    /* LoongTrain: rings of near ranks, and a ring of those rings (arXiv:2406.18485)        */
+    DIT_RING_OF_MODELS, /* how many models have                                                                 */
+    DIT_RING_WHOLE_ROWS = DIT_RING_OF_MODELS, /* Ring Self-Attention: keys, then values, with whole rows of scores
+                                                 between (arXiv:2105.13120)                                           */
+    DIT_RING_QUERIES, /* TokenRing: q travels, results return to their owner (arXiv:2412.20501)               */
+    DIT_RING_HELPED,  /* LightSeq: causal, ranks without work compute for late ones (arXiv:2310.03294)        */
+    DIT_RING_METHOD_COUNT
+} dit_ring_method;
+const char *dit_ring_method_name(dit_ring_method method); /* "ring", "token-ring", ... */
+bool dit_ring_method_from_name(const char *name, dit_ring_method *out);
+/* Those of models, NULL at the end. */
+const char *const *dit_ring_method_names_of_models(void);
+
 enum { DIT_METHOD_AXES = 2, DIT_METHOD_NAME = 64 };
 
 typedef struct {
@@ -32,6 +50,7 @@ typedef struct {
     int axis_count;
     dit_axis axes[DIT_METHOD_AXES]; /* all above one rank          */
     dit_patch_method patch_method;  /* where one is the patch axis */
+    dit_ring_method ring_method;    /* where one is the ring       */
     int chart_place;                /* from 1: order in charts, as papers show them; 0: behind those, by name */
     const char *colour;             /* in charts: a name of the palette; NULL: the next one                   */
 } dit_method_row;
@@ -44,6 +63,7 @@ typedef struct {
     char name[DIT_METHOD_NAME];
     bool axes[DIT_GROUP_COUNT]; /* above one rank */
     dit_patch_method patch_method;
+    dit_ring_method ring_method;
 } dit_method;
 
 /* Errors: DIT_ERR_NOT_FOUND when there is no such method, or its parts do not go together in this order; the hint has
@@ -51,7 +71,8 @@ typedef struct {
 dit_status dit_method_from_name(const char *name, dit_method *out);
 /* The name of the method that divides its ranks over these axes, from the slowest to the fastest: "cfg+usp"; "single"
  * for none. */
-void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, char out[DIT_METHOD_NAME]);
+void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, dit_ring_method ring_method,
+                     char out[DIT_METHOD_NAME]);
 /* Whether a method gives the one-rank result whatever its warm-up; the others do where every step is synchronous. */
 bool dit_method_is_exact(const dit_method *method);
 /* How far an exact method may be from the one-rank result in fp32: the relative L2 distance that other orders of sums
@@ -60,7 +81,8 @@ bool dit_method_is_exact(const dit_method *method);
 /* Returns how far an exact method may be from the one-rank run of its case in the same dtype: only the order of sums,
  * and the roundings in between, differ. guidance: the scale that combines two forwards, 1 where there is only one. */
 double dit_method_tolerance(dit_dtype dtype, double guidance);
-/* The fewest ranks above one that a method runs on; 1 for single. */
+/* The fewest ranks above one on which a method is all that its name says; 1 for single. A double ring has two rings of
+ * two ranks. */
 int dit_method_least_ranks(const dit_method *method);
 
 #ifdef __cplusplus

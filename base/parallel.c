@@ -50,6 +50,24 @@ int dit_parallel_sequence_degree(const dit_parallel *parallel)
     return degree;
 }
 
+int dit_parallel_inner_ring(const dit_parallel *parallel)
+{
+    int ring = dit_parallel_degree(parallel, DIT_AXIS_RING), inner = 1;
+    if (parallel->ring_method != DIT_RING_DOUBLE) return ring;
+    if (parallel->inner_ring) return parallel->inner_ring;
+    for (int d = 2; d <= ring / d; d++)
+        if (ring % d == 0) inner = d;
+    return inner;
+}
+
+dit_status dit_inner_ring_check(int64_t ring_degree, int64_t inner_ring)
+{
+    if (inner_ring == 0 || ring_degree % inner_ring == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "ring_degree %lld not divisible by inner_ring %lld",
+                                   (long long)ring_degree, (long long)inner_ring),
+                          "all inner rings have equally many ranks");
+}
+
 bool dit_parallel_is_displaced(const dit_parallel *parallel)
 {
     return dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 || dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1;
@@ -106,9 +124,36 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     return dit_json_fail_word(doc, at, "patch_method", method, dit_patch_method_names());
 }
 
+/* Keys that only a ring has. */
+static const char *const ring_keys[] = {"ring_method", "inner_ring"};
+enum { RING_KEYS = sizeof ring_keys / sizeof *ring_keys };
+
+static dit_status read_ring(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
+{
+    const char *const *names = dit_ring_method_names_of_models(), *method = names[0];
+    int64_t inner_ring = 0;
+    char at[256];
+    for (int i = 0; i < RING_KEYS && dit_parallel_degree(out, DIT_AXIS_RING) == 1; i++) {
+        if (!cJSON_GetObjectItemCaseSensitive(object, ring_keys[i])) continue;
+        snprintf(at, sizeof at, "%s/%s", pointer, ring_keys[i]);
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s without ring_degree above 1", ring_keys[i]);
+    }
+    DIT_TRY(dit_json_optional_string(doc, object, pointer, "ring_method", &method));
+    int index = dit_words_find(names, method);
+    snprintf(at, sizeof at, "%s/ring_method", pointer);
+    if (index < 0) return dit_json_fail_word(doc, at, "ring_method", method, names);
+    out->ring_method = (dit_ring_method)index;
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "inner_ring", 1, DIT_MAX_DEGREE, &inner_ring));
+    out->inner_ring = (int)inner_ring;
+    snprintf(at, sizeof at, "%s/inner_ring", pointer);
+    if (!inner_ring || out->ring_method == DIT_RING_DOUBLE) return DIT_OK;
+    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "inner_ring with ring_method %s: only %s has inner rings", method,
+                         dit_ring_method_name(DIT_RING_DOUBLE));
+}
+
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 3] = {0};
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + RING_KEYS + 3] = {0};
     int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
@@ -116,6 +161,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     keys[DIT_GROUP_COUNT] = "joint_text";
     keys[DIT_GROUP_COUNT + 1] = "context_first";
     for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
+    for (int i = 0; i < RING_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + DISPLACED_KEYS + i] = ring_keys[i];
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
@@ -125,6 +171,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, DIT_MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
     DIT_TRY(read_displaced(doc, object, pointer, out));
+    DIT_TRY(read_ring(doc, object, pointer, out));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "context_first", &out->context_first));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
@@ -150,6 +197,13 @@ static void add_displaced(dit_json_writer *w, const dit_parallel *parallel, cJSO
         dit_json_put_number(w, stages, NULL, parallel->stage_blocks[i]);
 }
 
+static void add_ring(dit_json_writer *w, const dit_parallel *parallel, cJSON *object)
+{
+    if (parallel->ring_method == DIT_RING_MERGE || dit_parallel_degree(parallel, DIT_AXIS_RING) == 1) return;
+    dit_json_put_string(w, object, "ring_method", dit_ring_method_name(parallel->ring_method));
+    if (parallel->inner_ring) dit_json_put_int(w, object, "inner_ring", parallel->inner_ring);
+}
+
 /* Writes the configuration. Keys with their default value are left out, so that a case keeps its id when the engine
  * gets new keys. */
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
@@ -159,6 +213,7 @@ dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
         if (!dit_axis_get((dit_axis)axis)->unsaid || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
             dit_json_put_int(&w, object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis));
     if (dit_parallel_is_displaced(parallel)) add_displaced(&w, parallel, object);
+    add_ring(&w, parallel, object);
     if (parallel->context_first) dit_json_put_bool(&w, object, "context_first", true);
     if (parallel->rows_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree);
     dit_json_put_string(&w, object, "joint_text", joint_text_names[parallel->joint_text]);

@@ -36,9 +36,11 @@ typedef struct {
     int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: nearly equal stages */
     dit_patch_method patch_method;    /* of the patch axis */
     double patch_fraction;            /* share of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
-    bool context_first;               /* ring ranks are nearer to each other than Ulysses ranks; of one layer alone */
-    dit_habits habits;                /* of the software whose run is predicted; no document has them */
-    int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+    dit_ring_method ring_method;      /* of the ring axis of a model; that of a layer is in base/layer.h */
+    int inner_ring;     /* of its double ring: ranks of an inner ring; 0: dit_parallel_inner_ring's choice */
+    bool context_first; /* ring ranks are nearer to each other than Ulysses ranks */
+    dit_habits habits;  /* of the software whose run is predicted; no document has them */
+    int rows_degree;    /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                           mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
@@ -51,6 +53,11 @@ int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis);
 /* True if K and V of the step before are used: with stages, or with displaced patches. */
 bool dit_parallel_is_displaced(const dit_parallel *parallel);
 int dit_parallel_world_size(const dit_parallel *parallel);
+/* Returns how many ranks an inner ring of the double ring has: inner_ring, or where that is 0 the greatest divisor of the
+ * ring degree whose square is no greater than it. Without a double ring: all of the ring. */
+int dit_parallel_inner_ring(const dit_parallel *parallel);
+/* Checks that inner rings of `inner_ring` ranks, 0 for unsaid, make up a ring. Errors: DIT_ERR_CONSTRAINT_PRODUCT. */
+dit_status dit_inner_ring_check(int64_t ring_degree, int64_t inner_ring);
 /* Returns patch * ring * ulysses, the number of ranks that share the rows of an image. */
 int dit_parallel_sequence_degree(const dit_parallel *parallel);
 

@@ -16,6 +16,9 @@
  *            replicated text: the result's head slices       B (N-1), F + Z times  T C/N e
  *   ring     K and V, N-1 hops; a stale step sends the       N-1, F + Z M times    2 B (u n) (C/u) e
  *            whole store again with every band
+ *            all-gather: the same as a gather; double-ring:
+ *            the same messages, r/w - 1 of them from an
+ *            inner ring of w ranks to the next
  *   patch    K and V, gathered in every full forward         N-1, F times          2 B n C e
  *            distrifusion: also in stale steps but the last  N-1, Z - 1 times      2 B n C e
  *            pcpp: in those steps to each neighbour          1 each, Z - 1 times   2 B s C e
@@ -145,10 +148,12 @@ static void predict_ulysses(const dit_share *s, int64_t layer_calls, int64_t bat
             replicated * slice);
 }
 
-static void predict_ring(const dit_share *s, int64_t layer_calls, int64_t batch, int64_t rows, dit_volume_table *out)
+static void predict_ring(const dit_share *s, const dit_parallel *parallel, int64_t layer_calls, int64_t batch,
+                         int64_t rows, dit_volume_table *out)
 {
     int64_t kv_bytes = 2 * batch * s->u * rows * (s->hidden / s->u) * s->element;
-    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP],
+    bool gathers = parallel->ring_method == DIT_RING_GATHER;
+    add(&out->at[DIT_AXIS_RING][gathers ? DIT_COLLECTIVE_ALL_GATHER : DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP],
         count_micro_steps(&s->passes) * layer_calls * (s->r - 1), kv_bytes);
 }
 
@@ -171,7 +176,7 @@ static void predict_calls(const dit_share *s, const dit_parallel *parallel, int6
 {
     int64_t batch = s->batch * s->segments;
     if (s->u > 1) predict_ulysses(s, calls, batch, rows / s->segments, replicated, out);
-    if (s->r > 1) predict_ring(s, calls, batch, rows / s->segments, out);
+    if (s->r > 1) predict_ring(s, parallel, calls, batch, rows / s->segments, out);
     if (s->patch > 1) predict_patches(s, parallel, calls, batch, rows / s->segments, out);
 }
 

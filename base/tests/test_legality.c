@@ -39,15 +39,33 @@ static void expect_refusal(const dit_parallel *parallel, const dit_facts *facts,
     assert_true(strlen(dit_error_last()->hint) > 0);
 }
 
-static void ranks_of_a_model_are_in_one_order(void **state)
+static void ring_methods_need_a_ring_and_inner_rings_that_divide_it(void **state)
 {
     dit_facts facts = pixart_facts();
-    dit_parallel parallel = mesh(2, 2, 1, 1);
+    dit_parallel none = mesh(2, 1, 1, 1), ring = mesh(1, 4, 1, 1);
     (void)state;
-    parallel.context_first = true;
-    expect_refusal(&parallel, &facts, DIT_ERR_UNSUPPORTED, "context_first with model");
-    facts.layers = 0; /* of one layer alone */
-    assert_int_equal(dit_parallel_check(&parallel, &facts), DIT_OK);
+    none.ring_method = DIT_RING_GATHER, ring.ring_method = DIT_RING_DOUBLE;
+    expect_refusal(&none, &facts, DIT_ERR_CONSTRAINT_METHOD, "all-gather with ring_degree 1");
+    for (ring.inner_ring = 0; ring.inner_ring <= 4; ring.inner_ring++)
+        if (ring.inner_ring != 3) assert_int_equal(dit_parallel_check(&ring, &facts), DIT_OK);
+    ring.inner_ring = 3;
+    expect_refusal(&ring, &facts, DIT_ERR_CONSTRAINT_PRODUCT, "ring_degree 4 not divisible by inner_ring 3");
+    ring.inner_ring = 2, ring.ring_method = DIT_RING_MERGE;
+    expect_refusal(&ring, &facts, DIT_ERR_CONSTRAINT_METHOD, "inner_ring 2 with ring");
+}
+
+static void an_unsaid_inner_ring_is_as_even_as_the_ring_allows(void **state)
+{
+    static const int inner[][2] = {{1, 1}, {2, 1}, {4, 2}, {6, 2}, {7, 1}, {8, 2}, {12, 3}, {16, 4}, {36, 6}};
+    (void)state;
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) {
+        dit_parallel parallel = mesh(1, inner[i][0], 1, 1);
+        assert_int_equal(dit_parallel_inner_ring(&parallel), inner[i][0]); /* a plain ring is one inner ring */
+        parallel.ring_method = DIT_RING_DOUBLE;
+        assert_int_equal(dit_parallel_inner_ring(&parallel), inner[i][1]);
+        parallel.inner_ring = inner[i][0];
+        assert_int_equal(dit_parallel_inner_ring(&parallel), inner[i][0]);
+    }
 }
 
 static void stages_go_with_every_other_axis_but_patches(void **state)
@@ -205,7 +223,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_rules_are_refused_by_their_code),
-        cmocka_unit_test(ranks_of_a_model_are_in_one_order),
+        cmocka_unit_test(ring_methods_need_a_ring_and_inner_rings_that_divide_it),
+        cmocka_unit_test(an_unsaid_inner_ring_is_as_even_as_the_ring_allows),
         cmocka_unit_test(stages_go_with_every_other_axis_but_patches),
         cmocka_unit_test(listed_stages_have_all_blocks_between_them),
         cmocka_unit_test(settings_of_displaced_methods_have_ranges),

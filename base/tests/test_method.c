@@ -65,17 +65,20 @@ static void every_patch_method_is_a_method(void **state)
 static void names_of_products_are_read_and_written_alike(void **state)
 {
     (void)state;
-    for (int set = 0; set < 1 << DIT_AXIS_COUNT; set++) {
+    for (int i = 0; i < DIT_RING_OF_MODELS << DIT_AXIS_COUNT; i++) {
+        int set = i / DIT_RING_OF_MODELS, ring = set >> DIT_AXIS_RING & 1 ? i % DIT_RING_OF_MODELS : DIT_RING_MERGE;
         char name[DIT_METHOD_NAME];
         bool axes[DIT_GROUP_COUNT] = {false};
         dit_method method;
         for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) axes[axis] = set >> axis & 1;
-        dit_method_name(axes, DIT_PATCH_PCPP, name);
+        dit_method_name(axes, DIT_PATCH_PCPP, (dit_ring_method)ring, name);
         assert_ok(dit_method_from_name(name, &method));
         assert_string_equal(method.name, name);
         assert_memory_equal(method.axes, axes, sizeof axes);
         if (axes[DIT_AXIS_PATCH]) assert_int_equal(method.patch_method, DIT_PATCH_PCPP);
-        assert_int_equal(dit_method_least_ranks(&method), 1 << __builtin_popcount((unsigned)set));
+        assert_int_equal(method.ring_method, ring);
+        int twos = __builtin_popcount((unsigned)set) + (ring == DIT_RING_DOUBLE);
+        assert_int_equal(dit_method_least_ranks(&method), 1 << twos);
     }
 }
 
@@ -94,6 +97,9 @@ static void what_is_no_method_is_refused_with_the_nearest(void **state)
         {"usp+ring", "over ring twice", ""},
         {"pcpp+distrifusion", "over patch twice", ""},
         {"cfg+vae-rows", "shares a decode", ""},
+        {"all-gather+usp", "over ring twice", ""},
+        {"ulysses+all-gather", "no method \"ulysses+all-gather\"", "\"all-gather+ulysses\""},
+        {"lightseq", "\"lightseq\" is none of single", ""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -114,6 +120,8 @@ static void any_product_of_methods_is_dealt(void **state)
         {"data+cfg", "cfg2 dp3", 6},
         {"usp", "u4 r2", 8},
         {"vae-rows", "rows4", 4},
+        {"all-gather", "r3", 3},
+        {"cfg+double-ring+ulysses", "u2 r4 cfg2", 16},
         {"tensor", "1", 1},
     };
     (void)state;
@@ -126,6 +134,7 @@ static void any_product_of_methods_is_dealt(void **state)
         dit_parallel_method(&parallel, name);
         assert_string_equal(name, rows[i].ranks == 1 ? "single" : rows[i].name);
     }
+    assert_fails(dit_deal_method("double-ring", 2, &(dit_parallel){0}), DIT_ERR_CONSTRAINT_METHOD, "2 factors");
     assert_fails(dit_deal_method("cfg+ulysses", 6 + 1, &(dit_parallel){0}), DIT_ERR_CONSTRAINT_METHOD, "one of them 2");
 }
 
@@ -205,7 +214,8 @@ static void a_list_of_stages_is_read_from_text(void **state)
 /* As a search names its winner, so that it can be asked for again. */
 static void stages_and_patch_methods_are_read_as_they_are_written(void **state)
 {
-    static const char *const labels[] = {"pp2 u2 24,33", "pp4 7,7,7,6", "patch4 pcpp", "cfg2 r2", "1"};
+    static const char *const labels[] = {
+        "pp2 u2 24,33", "pp4 7,7,7,6", "patch4 pcpp", "cfg2 r2", "1", "u2 r4 double-ring inner2", "r3 all-gather"};
     char long_list[64];
     (void)state;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
@@ -219,6 +229,8 @@ static void stages_and_patch_methods_are_read_as_they_are_written(void **state)
         assert_int_equal(strlen(label), strlen(labels[i])); /* the words, in whatever order */
         assert_memory_equal(read.stage_blocks, again.stage_blocks, sizeof read.stage_blocks);
         assert_int_equal(read.patch_method, again.patch_method);
+        assert_int_equal(read.ring_method, again.ring_method);
+        assert_int_equal(read.inner_ring, again.inner_ring);
     }
     dit_parallel many = {.degree[DIT_AXIS_PIPEFUSION] = DIT_MAX_STAGES};
     for (int i = 0; i < DIT_MAX_STAGES; i++) many.stage_blocks[i] = DIT_MAX_BLOCKS;

@@ -255,6 +255,8 @@ static void all_pipelines_of_equal_bands_have_one_form(void **state)
                            .num_pipeline_patch = 4,
                            .stage_blocks = {1, 6, 1},
                            .rows_degree = 96,
+                           .ring_method = DIT_RING_DOUBLE,
+                           .inner_ring = 1,
                            .joint_text = DIT_JOINT_TEXT_SPLIT};
     (void)state;
     expect_form(&default_bands, &facts, expected);

@@ -28,6 +28,28 @@ static void ulysses_and_ring_follow_the_published_formulas(void **state)
     }
 }
 
+/* The bytes and messages of a ring, gathered or passed around rings of rings. */
+static void other_rings_send_what_a_ring_sends(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    for (int u = 1; u <= 2; u++) {
+        dit_parallel ring = mesh(u, 4, 1, 1), gather = ring, rings = ring;
+        dit_volume_table of_ring, of_gather, of_rings;
+        gather.ring_method = DIT_RING_GATHER, rings.ring_method = DIT_RING_DOUBLE;
+        dit_volume_predict(&ring, &facts, 0, &of_ring);
+        dit_volume_predict(&gather, &facts, 0, &of_gather);
+        dit_volume_predict(&rings, &facts, 0, &of_rings);
+        assert_memory_equal(&of_rings, &of_ring, sizeof of_ring);
+        dit_volume *sent = &of_ring.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
+        dit_volume *gathered = &of_gather.at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+        assert_true(sent->messages == 3 * 20 * 28 && sent->bytes > 0);
+        assert_memory_equal(gathered, sent, sizeof *sent);
+        assert_int_equal(of_gather.at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP].bytes, 0);
+        assert_int_equal(dit_volume_total_bytes(&of_gather), dit_volume_total_bytes(&of_ring));
+    }
+}
+
 /* L e S h [4(u-1)/(u^2 r) + 2(r-1)/(u r)] */
 static void usp_follows_the_published_formula(void **state)
 {
@@ -398,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ulysses_and_ring_follow_the_published_formulas),
+        cmocka_unit_test(other_rings_send_what_a_ring_sends),
         cmocka_unit_test(usp_follows_the_published_formula),
         cmocka_unit_test(tensor_ranks_follow_the_published_formula),
         cmocka_unit_test(joint_blocks_sum_their_text_with_the_image),

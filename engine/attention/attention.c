@@ -1,5 +1,6 @@
 #include "engine/attention/attention_impl.h"
 
+#include "base/label.h"
 #include "base/words.h"
 
 #include <assert.h>
@@ -14,12 +15,19 @@ static const dit_attention_policy *const policies[] = {
 };
 enum { POLICY_COUNT = sizeof policies / sizeof *policies };
 
-/* Whether the policy communicates along exactly the axes that the mesh has. A policy of patches must be the mesh's
- * patch method. */
-static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
+/* One attention layer alone says which token is where, and names its policy itself. */
+static bool is_layer(const dit_attention_shape *shape)
 {
+    return shape->order != NULL;
+}
+
+/* Whether the policy communicates along exactly the axes that the mesh has. In a model, a policy of rings or patches must
+ * be the mesh's method. */
+static bool fits(const dit_attention_policy *policy, const dit_runtime *rt, const dit_attention_shape *shape)
+{
+    bool of_mesh = strcmp(policy->name, dit_parallel_attention(&rt->parallel)) == 0;
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
-    if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
+    if ((patch || (policy->ring && !is_layer(shape))) && !of_mesh) return false;
     bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1, ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1;
     return (policy->ulysses == ulysses || policy->without_ulysses) && policy->ring == ring && policy->patch == patch;
 }
@@ -31,7 +39,14 @@ static dit_status refuse_policy(const dit_runtime *rt, const char *name)
         DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
                  "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d, patch_degree %d", name, u, r,
                  dit_comm_size(rt->comm[DIT_AXIS_PATCH])),
-        "use \"auto\", or degrees above 1 exactly where the policy communicates; patches take that of patch_method");
+        "use \"auto\", or degrees above 1 exactly where the policy communicates; patches take that of patch_method, "
+        "rings that of ring_method");
+}
+
+static dit_status refuse_model(const char *name)
+{
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", name),
+                          "it belongs to program attention; in a model \"ring\" gives the same result");
 }
 
 static dit_status fail_policy(const char *name)
@@ -41,13 +56,15 @@ static dit_status fail_policy(const char *name)
     return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name), name, names);
 }
 
-static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
+static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_shape *shape,
+                              const dit_attention_policy **out)
 {
     bool automatic = strcmp(name, "auto") == 0;
     for (int i = 0; i < POLICY_COUNT; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
         *out = rt->parallel.habits.exchange_alone && policies[i]->wrapped ? policies[i]->wrapped : policies[i];
-        if (fits(policies[i], rt)) return DIT_OK;
+        if (!automatic && policies[i]->layer_alone && !is_layer(shape)) return refuse_model(name);
+        if (fits(policies[i], rt, shape)) return DIT_OK;
         if (!automatic) return refuse_policy(rt, name);
     }
     return fail_policy(name);
@@ -171,11 +188,12 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
 {
     const dit_attention_policy *policy = NULL;
     *out = NULL;
-    DIT_TRY(find_policy(rt, name, &policy));
+    DIT_TRY(find_policy(rt, name, shape, &policy));
     DIT_TRY(check_shape(shape));
     dit_attention *attention = calloc(1, sizeof *attention);
     if (!attention) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an attention policy");
     *attention = (dit_attention){.rt = rt, .policy = policy, .shape = *shape};
+    if (!is_layer(shape)) attention->shape.inner_ring = dit_parallel_inner_ring(&rt->parallel);
     attention->scale = 1.0f / sqrtf((float)shape->D);
     attention->kv_group = shape->H / attention_kv_heads(shape);
     dit_status st = prepare(attention);
@@ -191,14 +209,6 @@ void dit_attention_free(dit_attention *attention)
 {
     for (int i = 0; attention && i < DIT_ATTENTION_TAKEN; i++) free(attention->taken[i]);
     free(attention);
-}
-
-dit_status attention_layer_alone(const dit_attention *attention)
-{
-    if (attention->shape.order) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
-        "it belongs to program attention; in a model \"ring\" gives the same result");
 }
 
 dit_status attention_cores_alone(const dit_attention *attention)

@@ -10,6 +10,7 @@ typedef struct dit_attention_policy {
     const char *name;
     bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
     bool without_ulysses;      /* with `ulysses`: it serves meshes without it, too */
+    bool layer_alone;          /* it serves one layer, no model                                             */
     bool differs;              /* forwards of different steps differ in their work or addresses */
     /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well
      * (habit exchange_alone). NULL: there is none. */
@@ -61,8 +62,6 @@ struct dit_attention {
 DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
 #undef DIT_ATTENTION_DECLARE
 
-/* Refuses a model's call, for policies that serve one layer. Errors: DIT_ERR_UNSUPPORTED. */
-dit_status attention_layer_alone(const dit_attention *attention);
 /* Refuses a device, for policies whose messages or products are built for this machine's cores. Errors:
  * DIT_ERR_UNSUPPORTED. */
 dit_status attention_cores_alone(const dit_attention *attention);

@@ -36,10 +36,10 @@ typedef struct {
     int64_t text;    /* the first of them, which are joint text                                      */
     bool replicated; /* every sequence rank holds those text rows in full                            */
     int text_biases; /* how many dit_attention_set_text_bias will give; at most ATTENTION_BIASES     */
+    int inner_ring;  /* of a double ring: ranks of an inner ring, which divide the ring; a model's is the mesh's */
     /* The rest is for layers without text: */
     int64_t kv_heads;                 /* each head of k and v serves H / kv_heads heads of q; 0: H                 */
     bool packed;                      /* Ulysses exchanges q, k and v together                                     */
-    int inner_ring;                   /* of a double ring: ranks of an inner ring, which divide the ring           */
     const dit_mask *mask;             /* NULL, or what tokens see, by position; outlives the policy                 */
     const dit_attention_order *order; /* [ring_degree], which outlive the policy; NULL: every row is a token that
                                          sees all                                                       */

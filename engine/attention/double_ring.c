@@ -4,7 +4,7 @@
  * and no hop of the inner ring waits for the slow links.
  *
  * Sends per call the r-1 messages of a ring, r/w - 1 of them from one inner ring of w ranks to the next. The rank order
- * decides which ranks are near: placement of the mesh (base/mesh.h). It serves one layer.
+ * decides which ranks are near: placement of the mesh (base/mesh.h).
  * Source: Gu et al., LoongTrain (arXiv:2406.18485), sections 4.1 to 4.3.
  */
 #include "engine/attention/attention_impl.h"
@@ -18,7 +18,6 @@ static dit_status double_ring_prepare(dit_attention *attention)
 {
     dit_attention_shape shape = attention->shape;
     void *memory;
-    DIT_TRY(attention_layer_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(double_ring), &memory));
     double_ring *d = attention->state = memory;
     if (dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]) > 1) {

@@ -57,7 +57,6 @@ static dit_status lightseq_prepare(dit_attention *attention)
             lse = shape->B * shape->tokens * shape->H;
     dit_arena *messages = &attention->rt->comm_arena, *step = &attention->rt->step;
     void *memory;
-    DIT_TRY(attention_layer_alone(attention));
     DIT_TRY(attention_cores_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(lightseq), &memory));
     lightseq *state = attention->state = memory;
@@ -232,6 +231,7 @@ static dit_status lightseq_forward(dit_attention *attention, const dit_attention
 const dit_attention_policy dit_attention_lightseq = {
     .name = "lightseq",
     .ring = true,
+    .layer_alone = true,
     .prepare = lightseq_prepare,
     .forward = lightseq_forward,
 };

@@ -44,7 +44,6 @@ static dit_status rsa_prepare(dit_attention *attention)
     const dit_attention_shape *shape = &attention->shape;
     dit_runtime *rt = attention->rt;
     void *memory;
-    DIT_TRY(attention_layer_alone(attention));
     DIT_TRY(attention_cores_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(rsa), &memory));
     rsa *state = attention->state = memory;
@@ -204,6 +203,7 @@ static dit_status rsa_forward(dit_attention *attention, const dit_attention_shap
 const dit_attention_policy dit_attention_rsa = {
     .name = "ring-self-attention",
     .ring = true,
+    .layer_alone = true,
     .prepare = rsa_prepare,
     .forward = rsa_forward,
 };

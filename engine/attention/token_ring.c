@@ -24,7 +24,6 @@ static dit_status token_ring_prepare(dit_attention *attention)
     const dit_attention_shape *shape = &attention->shape;
     dit_runtime *rt = attention->rt;
     void *memory;
-    DIT_TRY(attention_layer_alone(attention));
     DIT_TRY(attention_take(attention, sizeof(token_ring), &memory));
     token_ring *t = attention->state = memory;
     for (int i = 0; i < 2; i++) {
@@ -127,6 +126,7 @@ static dit_status token_ring_forward(dit_attention *attention, const dit_attenti
 const dit_attention_policy dit_attention_token_ring = {
     .name = "token-ring",
     .ring = true,
+    .layer_alone = true,
     .prepare = token_ring_prepare,
     .forward = token_ring_forward,
 };

@@ -95,8 +95,8 @@ enum {
     X(LAYOUT,              "layout",                SAME,  LAYOUT,       0, 0,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(PACKED,              "packed",                SAME,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(MASK,                "mask",                  SAME,  MASK,         0, 0,                ATTEND,          OPTIONAL, ANY,       NAMED) \
-    X(INNER_RING,          "inner_ring",            SAME,  INTEGER,      1, 65536,            ATTEND,          OPTIONAL, ANY,       NAMED) \
-    X(CONTEXT_FIRST,       "context_first",         SAME,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
+    X(INNER_RING,          "inner_ring",            SAME,  INTEGER,      1, 65536,            DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
+    X(CONTEXT_FIRST,       "context_first",         SAME,  SWITCH,       0, 1,                DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
     X(PAD_TOKENS,          "pad_tokens",            NONE,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(PAD_HEADS,           "pad_heads",             NONE,  SWITCH,       0, 1,                ATTEND,          OPTIONAL, ANY,       NAMED) \
     X(NUM_LAYERS,          "num_layers",            SAME,  INTEGER,      1, 1024,             PLANS,           REQUIRED, SIMULATED, NAMED) \

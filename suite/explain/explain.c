@@ -303,6 +303,23 @@ static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
                               "go to all (all_gather) in the background, for the next step");
 }
 
+static dit_status add_ring_exchange(cJSON *list, const subject *s, const char *what)
+{
+    const dit_parallel *parallel = &s->parallel;
+    int ranks = dit_parallel_degree(parallel, DIT_AXIS_RING), inner = dit_parallel_inner_ring(parallel);
+    if (parallel->ring_method == DIT_RING_GATHER)
+        return add_exchange(list, "%s to all %d ring ranks (all_gather), then attention over all keys at once", what,
+                            ranks);
+    if (inner == ranks)
+        return add_exchange(
+            list, "%s to the next of %d ring ranks, %d times, while attention works on the block that is there", what,
+            ranks, ranks - 1);
+    return add_exchange(list,
+                        "%s around inner rings of %d ring ranks, while the block that began goes on to the next of %d "
+                        "inner rings and attention works on the block that is there: %d messages",
+                        what, inner, ranks / inner, ranks - 1);
+}
+
 static dit_status add_attention_exchanges(cJSON *list, const subject *s)
 {
     const int *degree = s->parallel.degree;
@@ -312,10 +329,7 @@ static dit_status add_attention_exchanges(cJSON *list, const subject *s)
         DIT_TRY(add_exchange(list, "q, k, v: one all_to_all each over %d ulysses ranks, tokens for heads",
                              degree[DIT_AXIS_ULYSSES]));
     if (store) DIT_TRY(add_exchange(list, "K, V of the band go into the store, which has all bands of the stage"));
-    if (degree[DIT_AXIS_RING] > 1)
-        DIT_TRY(add_exchange(
-            list, "%s to the next of %d ring ranks, %d times, while attention works on the block that is there",
-            store ? "the whole stored K, V" : "K, V", degree[DIT_AXIS_RING], degree[DIT_AXIS_RING] - 1));
+    if (degree[DIT_AXIS_RING] > 1) DIT_TRY(add_ring_exchange(list, s, store ? "the whole stored K, V" : "K, V"));
     if (degree[DIT_AXIS_PATCH] > 1) DIT_TRY(add_patch_exchange(list, s, degree[DIT_AXIS_PATCH]));
     if (degree[DIT_AXIS_ULYSSES] > 1)
         DIT_TRY(add_exchange(list, "the result: all_to_all back over %d ulysses ranks, heads for tokens",

@@ -76,6 +76,10 @@ static dit_status add_defaults(cJSON *workload, const suite_meshes_params *param
     if (params->warmup_steps >= 0) dit_json_put_int(&w, defaults, "warmup_steps", params->warmup_steps);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value) dit_json_put_int(&w, defaults, numbers[i].key, numbers[i].value);
+    if (params->mesh && params->mesh->ring_method != DIT_RING_MERGE)
+        dit_json_put_string(&w, defaults, "attention", dit_ring_method_name(params->mesh->ring_method));
+    if (params->mesh && params->mesh->inner_ring)
+        dit_json_put_int(&w, defaults, "inner_ring", params->mesh->inner_ring);
     const int *blocks = params->mesh ? params->mesh->stage_blocks : NULL;
     cJSON *stages = blocks && blocks[0] ? dit_json_put_array(&w, defaults, "attn_layer_num_for_pp") : NULL;
     for (int i = 0; stages && i < params->mesh->degree[DIT_AXIS_PIPEFUSION]; i++)

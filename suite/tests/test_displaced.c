@@ -2,6 +2,7 @@
  * expansion adds. */
 #include "base/case_facts.h"
 #include "base/deal.h"
+#include "base/label.h"
 #include "base/patches.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
@@ -94,6 +95,60 @@ static void patches_have_their_method_and_pcpp_a_half_by_default(void **state)
         assert_true(fixture_number(one->tags, "patch_fraction") == rows[i].fraction);
         assert_non_null(strstr(one->label, rows[i].label));
         suite_workload_release(&workload);
+    }
+}
+
+static void rings_have_the_method_that_attention_names(void **state)
+{
+    static const struct {
+        const char *members, *attention, *method, *label;
+        int inner_ring;
+    } rows[] = {
+        {"\"ring_degree\":4,\"attention\":\"ring\",\"inner_ring\":2", "ring", "ring", "256x256 r4", 0},
+        {"\"ring_degree\":4,\"attention\":\"all-gather\"", "all-gather", "all-gather", "r4 all-gather", 0},
+        {"\"method\":\"all-gather\",\"world_size\":4", "all-gather", "all-gather", "r4 all-gather", 0},
+        {"\"method\":\"double-ring\",\"world_size\":4", "double-ring", "double-ring", "r4 double-ring inner2", 2},
+        {"\"ring_degree\":4,\"ulysses_degree\":2,\"attention\":\"double-ring\",\"inner_ring\":1,\"context_first\":true",
+         "double-ring", "double-ring+ulysses", "u2 r4 double-ring inner1 context-first", 1},
+        {"\"method\":\"pipefusion+double-ring\",\"world_size\":8", "double-ring", "pipefusion+double-ring",
+         "r4 pp2 double-ring inner2 M2 W1", 2},
+    };
+    char members[512];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(members, sizeof members, "\"defaults\":{" TINY ",%s}", rows[i].members);
+        suite_workload workload = fixture_load(members);
+        const suite_case *one = &workload.cases[0];
+        const dit_json view = {.path = (char *)"case"};
+        dit_parallel parallel;
+        assert_int_equal(dit_parallel_from_json(&view, fixture_part(one, "parallel"), "", &parallel), DIT_OK);
+        assert_string_equal(dit_parallel_attention(&parallel), rows[i].attention);
+        assert_int_equal(parallel.inner_ring, rows[i].inner_ring);
+        assert_string_equal(fixture_tag(one, "attention"), rows[i].attention);
+        assert_string_equal(fixture_tag(one, "method"), rows[i].method);
+        assert_non_null(strstr(one->label, rows[i].label));
+        suite_workload_release(&workload);
+    }
+}
+
+static void bad_rings_are_refused(void **state)
+{
+    static const struct {
+        const char *parallel, *words;
+    } rows[] = {
+        {"{\"ulysses_degree\":2,\"ring_method\":\"all-gather\"}", "ring_method without ring_degree above 1"},
+        {"{\"ring_degree\":4,\"ring_method\":\"lightseq\"}", "none of ring, all-gather, double-ring"},
+        {"{\"ring_degree\":4,\"inner_ring\":2}", "only double-ring has inner rings"},
+        {"{\"ring_degree\":4,\"ring_method\":\"double-ring\",\"inner_ring\":0}", "inner_ring"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_json document;
+        dit_parallel parallel;
+        assert_int_equal(dit_json_parse(rows[i].parallel, strlen(rows[i].parallel), "case", &document), DIT_OK);
+        assert_int_not_equal(dit_parallel_from_json(&document, document.root, "", &parallel), DIT_OK);
+        assert_non_null(strstr(dit_error_last()->message, rows[i].words));
+        dit_json_release(&document);
     }
 }
 
@@ -512,6 +567,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_has_one_synchronous_step_and_a_band_a_stage_by_default),
         cmocka_unit_test(patches_have_their_method_and_pcpp_a_half_by_default),
+        cmocka_unit_test(rings_have_the_method_that_attention_names),
+        cmocka_unit_test(bad_rings_are_refused),
         cmocka_unit_test(degrees_say_the_same_as_methods),
         cmocka_unit_test(listed_stages_are_in_case_label_and_tag),
         cmocka_unit_test(what_means_nothing_to_a_cell_does_not_multiply_it),

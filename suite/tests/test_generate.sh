@@ -39,6 +39,8 @@ in_parallel() { # NAME OPTION...
 }
 ok "two ranks of Ulysses make the same picture" in_parallel pixart_sigma --ulysses_degree 2
 ok "two ranks of a ring make the same picture" in_parallel flux_dev --ring_degree 2
+gathered() { in_parallel flux_dev --ring_degree 2 --attention all-gather && grep -q '"attention": "all-gather"' parallel.json; }
+ok "two ranks that gather all keys make the same picture" gathered
 ok "xDiT's --use_cfg_parallel makes the same picture" in_parallel sd3 --use_cfg_parallel
 ok "stages that are synchronous in every step make the same picture" in_parallel flux_dev \
     --pipefusion_parallel_degree 2 --attn_layer_num_for_pp 2,3 --warmup_steps 100

@@ -86,3 +86,9 @@ dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel
         dit_log_info("--num_pipeline_patch changes nothing: there is one stage, and the sequence is not cut");
     return DIT_OK;
 }
+
+void suite_attention_settle(const char *attention, dit_parallel *out)
+{
+    int index = dit_words_find(dit_ring_method_names_of_models(), attention);
+    if (index >= 0 && out->degree[DIT_AXIS_RING] > 1) out->ring_method = (dit_ring_method)index;
+}

@@ -30,4 +30,7 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options);
  * mesh is noted in the log and left out. Errors: DIT_ERR_USAGE. */
 dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out);
 
+/* Takes the method of the ring that --attention names; other policies follow from the degrees. */
+void suite_attention_settle(const char *attention, dit_parallel *out);
+
 #endif

@@ -156,6 +156,7 @@ static dit_status settle_mesh(generate_call *call)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         call->request.parallel.degree[axis] = call->degree[axis] ? (int)call->degree[axis] : 1;
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
+    suite_attention_settle(call->request.attention, &call->request.parallel);
     int64_t world = 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
     if (world > 65536)
@@ -568,8 +569,8 @@ int suite_verb_generate(int argc, char **argv)
         {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", "pictures of each prompt (1)", &r->images_per_prompt, 1,
          4096},
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
-        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
-         0, 0},
+        {"attention", 0, SUITE_OPTION_STRING, "NAME",
+         "auto, local, ulysses, ring, usp, all-gather, double-ring, a patch_method", &r->attention, 0, 0},
         {"cache", 0, SUITE_OPTION_STRING, "JSON", "what steps reuse of earlier ones, settings as in a workload",
          &r->cache, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},

@@ -60,6 +60,7 @@ static dit_status settle_ranks(golden_call *call)
     if (!dit_joint_text_from_name(call->joint_text, &call->parallel.joint_text))
         return dit_fail_word(DIT_ERR_USAGE, "--joint_text", call->joint_text, dit_joint_text_names());
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->parallel));
+    suite_attention_settle(call->attention, &call->parallel);
     call->single.world_size = (int)product;
     int cores = suite_launch_cores();
     if (call->threads == 0) call->threads = cores > product ? cores / product : 1;
@@ -226,7 +227,8 @@ int suite_verb_golden(int argc, char **argv)
     const suite_option own[] = {
         {"ranks", 'n', SUITE_OPTION_INT, "N", "product of the degrees", &call.ranks, 1, 4096},
         {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
-        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &call.attention, 0, 0},
+        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, all-gather, double-ring",
+         &call.attention, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or a device's: cuda, host", &call.backend, 0,
          0},
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with cuda: bf16 (default), fp16 or fp32", &call.element, 0, 0},

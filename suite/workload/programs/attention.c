@@ -49,9 +49,8 @@ static dit_status resolve(suite_cell *cell)
 {
     DIT_TRY(suite_cell_resolve_mesh(cell));
     DIT_TRY(resolve_attention(cell));
-    cell->parallel.context_first = suite_cell_is_on(cell, SUITE_PARAMETER_CONTEXT_FIRST) &&
-                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_ULYSSES) > 1 &&
-                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_RING) > 1;
+    cell->parallel.ring_method = DIT_RING_MERGE; /* a layer's case says it as its attention */
+    suite_cell_resolve_placement(cell);
     resolve_layer(cell);
     if (cell->simulated && cell->layer.mask)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,

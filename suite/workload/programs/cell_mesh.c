@@ -2,6 +2,7 @@
 
 #include "base/deal.h"
 #include "base/label.h"
+#include "base/words.h"
 #include "suite/catalogue/method.h"
 
 #include <stdio.h>
@@ -42,6 +43,36 @@ static int threads_per_rank(const suite_cell *cell)
     return (int)suite_cell_int(cell, SUITE_PARAMETER_THREADS_PER_RANK, 1);
 }
 
+/* What a mesh is called. */
+static void name_mesh(suite_cell *cell)
+{
+    cell->attention = dit_parallel_attention(&cell->parallel);
+    dit_parallel_method(&cell->parallel, cell->method);
+    dit_parallel_label(&cell->parallel, cell->mesh);
+}
+
+void suite_cell_resolve_placement(suite_cell *cell)
+{
+    cell->parallel.context_first = suite_cell_is_on(cell, SUITE_PARAMETER_CONTEXT_FIRST) &&
+                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_ULYSSES) > 1 &&
+                                   dit_parallel_degree(&cell->parallel, DIT_AXIS_RING) > 1;
+}
+
+void suite_cell_resolve_ring(suite_cell *cell)
+{
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    int index = asked ? dit_words_find(dit_ring_method_names_of_models(), asked->valuestring) : -1;
+    suite_cell_resolve_placement(cell);
+    if (dit_parallel_degree(&cell->parallel, DIT_AXIS_RING) == 1) return;
+    if (index >= 0 && (!method || suite_method_is_search(method->valuestring)))
+        cell->parallel.ring_method = (dit_ring_method)index;
+    if (cell->parallel.ring_method == DIT_RING_DOUBLE) { /* said, so that equal cells merge */
+        cell->parallel.inner_ring = (int)suite_cell_int(cell, SUITE_PARAMETER_INNER_RING, 0);
+        cell->parallel.inner_ring = dit_parallel_inner_ring(&cell->parallel);
+    }
+    name_mesh(cell);
+}
+
 dit_status suite_cell_resolve_mesh(suite_cell *cell)
 {
     const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT];
@@ -50,9 +81,7 @@ dit_status suite_cell_resolve_mesh(suite_cell *cell)
     if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
         dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
     cell->world_size = dit_parallel_world_size(&cell->parallel);
-    cell->attention = dit_parallel_attention(&cell->parallel);
-    dit_parallel_method(&cell->parallel, cell->method);
-    dit_parallel_label(&cell->parallel, cell->mesh);
+    name_mesh(cell);
     cell->threads_per_rank = threads_per_rank(cell);
     return DIT_OK;
 }

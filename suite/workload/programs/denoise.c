@@ -33,6 +33,7 @@ static dit_status resolve(suite_cell *cell)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is timed for its denoising alone", cell->engine->name);
     DIT_TRY(suite_cell_resolve_size(cell));
     DIT_TRY(suite_cell_resolve_mesh(cell));
+    suite_cell_resolve_ring(cell);
     return suite_cell_check_attention(cell);
 }
 
@@ -437,6 +438,13 @@ static const char *decisions_of(const dit_cache *cache)
     return dit_cache_is_known(cache) ? "schedule" : "measured";
 }
 
+static void put_ring_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
+{
+    const dit_parallel *parallel = &cell->parallel;
+    dit_json_put_int(w, tags, "inner_ring", parallel->inner_ring);
+    dit_json_put_string(w, tags, "context_first", parallel->context_first ? "on" : "off");
+}
+
 static void put_cache_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     bool cached = cell->cache.policy != DIT_CACHE_NONE, measured = !dit_cache_is_known(&cell->cache);
@@ -455,6 +463,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     put_model_tags(w, cell, tags);
     suite_cell_put_size_tags(w, cell, tags);
     suite_cell_put_mesh_tags(w, cell, tags);
+    put_ring_tags(w, cell, tags);
     put_displaced_tags(w, cell, tags);
     put_cache_tags(w, cell, tags);
 }
@@ -462,7 +471,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 /* ---- label ------------------------------------------------------------------------------------------------------- */
 
 /* " M4 W1", " 7,7,6 M4 W1" of a pipeline, " distrifusion W1" of patches; nothing of a mesh without either. */
-static void write_settings(const suite_cell *cell, char out[256])
+static void write_displaced(const suite_cell *cell, char out[256])
 {
     const dit_parallel *parallel = settings_of(cell);
     char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
@@ -480,12 +489,22 @@ static void write_settings(const suite_cell *cell, char out[256])
                  parallel->warmup_steps);
 }
 
+/* " all-gather", " double-ring inner2 context-first"; then what is displaced. */
+static void write_settings(const suite_cell *cell, char out[384])
+{
+    const dit_parallel *parallel = settings_of(cell);
+    char ring[64], displaced[256];
+    dit_parallel_label_ring(parallel, ring);
+    write_displaced(cell, displaced);
+    snprintf(out, 384, "%s%s%s%s", *ring ? " " : "", ring, parallel->context_first ? " context-first" : "", displaced);
+}
+
 /* Writes "u2"; of a pipeline's oracle "oracle pp M4 W1", "oracle pp r2 M4 W1", because the number of stages changes
  * nothing; "oracle patch4 distrifusion W1"; "oracle" of a cache alone, which has no mesh. */
 static void write_mesh(const suite_cell *cell, char *out, size_t size)
 {
     const int *degree = cell->emulated.degree;
-    char settings[256], rows[32] = "";
+    char settings[384], rows[32] = "";
     write_settings(cell, settings);
     if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
     if (cell->converges)
@@ -501,7 +520,7 @@ static void write_mesh(const suite_cell *cell, char *out, size_t size)
 /* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2"; with a cache "... u2 fbcache(0.08)". */
 static void write_label(const suite_cell *cell, char *out, size_t size)
 {
-    char subject[256], mesh[384], cache[128] = " ";
+    char subject[256], mesh[512], cache[128] = " ";
     bool cached = cell->cache.policy != DIT_CACHE_NONE && !cell->converges;
     suite_cell_write_subject(cell, cell->model->variant, subject, sizeof subject);
     write_mesh(cell, mesh, sizeof mesh);
