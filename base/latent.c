@@ -17,6 +17,18 @@ int64_t dit_latent_token_channels(const dit_latent *latent)
     return latent->channels * latent->patch_t * latent->patch * latent->patch;
 }
 
+dit_latent dit_latent_of_tokens(const dit_latent *l)
+{
+    return (dit_latent){.channels = dit_latent_token_channels(l),
+                        .vae_spatial = l->vae_spatial * l->patch,
+                        .vae_temporal = l->vae_temporal * l->patch_t,
+                        .patch_t = 1,
+                        .patch = 1,
+                        .frames = l->frames / l->patch_t,
+                        .height = l->height / l->patch,
+                        .width = l->width / l->patch};
+}
+
 static dit_status check_units(const dit_latent *l)
 {
     if (l->channels > 0 && l->vae_spatial > 0 && l->vae_temporal > 0 && l->patch_t > 0 && l->patch > 0) return DIT_OK;

@@ -34,6 +34,9 @@ int64_t dit_latent_tokens(const dit_latent *latent);
 int64_t dit_latent_token_channels(const dit_latent *latent); /* channels * patch_t * patch^2 */
 int64_t dit_latent_cells(const dit_latent *latent);          /* frames * height * width      */
 
+/* Returns latents whose cells are the tokens of these. */
+dit_latent dit_latent_of_tokens(const dit_latent *latent);
+
 /* Sets the extents for an image or video of that size; frames are filled up to whole patches.
  * Errors: DIT_ERR_CONSTRAINT_RESOLUTION when the size is not in whole patches, DIT_ERR_SHAPE when channels, scales or
  * patches are not positive. */

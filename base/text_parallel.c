@@ -75,9 +75,14 @@ dit_parallel dit_text_parallel_mesh(dit_text_parallel way, int ranks)
     return mesh;
 }
 
+int64_t dit_text_embedding_floats(const dit_text_facts *f)
+{
+    return f->kept_tokens * f->width * (f->states ? f->states : 1);
+}
+
 void dit_text_volume_predict(dit_text_parallel way, int ranks, int rank, const dit_text_facts *f, dit_volume_table *out)
 {
-    int64_t embeddings = f->prompts * (f->kept_tokens * f->width + f->pooled) * EMBEDDING_BYTES, others = ranks - 1;
+    int64_t embeddings = f->prompts * (dit_text_embedding_floats(f) + f->pooled) * EMBEDDING_BYTES, others = ranks - 1;
     memset(out, 0, sizeof *out);
     if (ranks == 1) return;
     if (way == DIT_TEXT_BROADCAST && rank == 0)

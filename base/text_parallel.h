@@ -1,7 +1,7 @@
 /* Text parallel: how ranks share the work of a text encoder, which of them is legal, and what each rank sends.
  *
  * Whatever the way, every rank ends with the embeddings of all prompts in fp32. A prompt's embeddings are S rows of C
- * floats, and P floats of pooled text; there are B prompts, N ranks, and L blocks that run. e: bytes of an activation.
+ * floats, of each hidden state that is taken, and P floats of pooled text; there are B prompts, N ranks, and L blocks that run. e: bytes of an activation.
  *
  *   way         who computes                          what a rank sends                         messages   bytes of each
  *   ----------  ------------------------------------  ----------------------------------------  ---------  -------------
@@ -43,6 +43,7 @@ typedef struct {
     int64_t prompts, tokens;  /* B; tokens that the encoder sees                        */
     int64_t kept_tokens;      /* S of the embeddings: tokens that are not cropped       */
     int64_t width, pooled;    /* C; P, 0 where pooled text is not asked for             */
+    int64_t states;           /* hidden states that are taken; 0: one                   */
     int64_t heads, key_heads; /* of queries, and of keys and values                     */
     int64_t blocks;           /* L                                                      */
     int64_t element_bytes;    /* e                                                      */
@@ -54,6 +55,8 @@ dit_status dit_text_parallel_check(dit_text_parallel way, int ranks, const dit_t
 /* Returns the mesh of ranks in which the call runs. Ranks that compute alike are of the axis data where there is cfg,
  * else they are the group of all ranks. */
 dit_parallel dit_text_parallel_mesh(dit_text_parallel way, int ranks);
+/* Returns the floats of a prompt's embeddings: rows of all hidden states, without pooled text. */
+int64_t dit_text_embedding_floats(const dit_text_facts *facts);
 /* Predicts what `rank` sends, exactly. The way must be legal. */
 void dit_text_volume_predict(dit_text_parallel way, int ranks, int rank, const dit_text_facts *facts,
                              dit_volume_table *out);

@@ -71,7 +71,9 @@ static void bytes_are_those_of_the_table(void **state)
                            .key_heads = 12,
                            .blocks = 12,
                            .element_bytes = 2};
+    dit_text_facts three = t5;
     int64_t embeddings = INT64_C(2) * 512 * 4096 * 4;
+    three.states = 3;
     (void)state;
     for (int i = 0; i < DIT_TEXT_PARALLEL_COUNT; i++) assert_int_equal(sent((dit_text_parallel)i, 1, 0, &t5), 0);
     assert_int_equal(sent(DIT_TEXT_REPLICATED, 4, 0, &t5), 0);
@@ -79,7 +81,9 @@ static void bytes_are_those_of_the_table(void **state)
     assert_int_equal(sent(DIT_TEXT_BROADCAST, 4, 1, &t5), 0);
     assert_int_equal(sent(DIT_TEXT_CFG, 4, 3, &t5), embeddings / 2);
     assert_int_equal(sent(DIT_TEXT_TENSOR, 4, 2, &t5), 4 * 24 * 3 * (embeddings / 4));
-    assert_int_equal(sent(DIT_TEXT_BROADCAST, 2, 0, &clip), 2 * (77 * 768 + 768) * 4); /* embeddings stay fp32 */
+    assert_int_equal(sent(DIT_TEXT_BROADCAST, 4, 0, &three), 3 * 3 * embeddings);
+    assert_int_equal(sent(DIT_TEXT_TENSOR, 4, 2, &three), sent(DIT_TEXT_TENSOR, 4, 2, &t5)); /* blocks are no wider */
+    assert_int_equal(sent(DIT_TEXT_BROADCAST, 2, 0, &clip), 2 * (77 * 768 + 768) * 4);       /* embeddings stay fp32 */
     assert_int_equal(sent(DIT_TEXT_TENSOR, 2, 0, &clip), 4 * 12 * (2 * 77 * 768 / 2 * 2));
 }
 

@@ -224,9 +224,10 @@ static dit_status create_noise(dit_pipeline *p)
     const dit_case *kase = &p->kase;
     const dit_latent *latent = &kase->facts.latent;
     int64_t image = latent->channels * dit_latent_cells(latent);
+    dit_latent drawn = p->ops->draws_tokens ? dit_latent_of_tokens(latent) : *latent;
     if (kase->noise == DIT_NOISE_COUNTER) return DIT_OK;
     return dit_torch_noise_create(&p->rt,
-                                  &(dit_torch_noise_params){.latent = *latent,
+                                  &(dit_torch_noise_params){.latent = drawn,
                                                             .layout = p->ops->layout,
                                                             .images = p->sampler.all_images,
                                                             .seed = kase->seed,

@@ -336,7 +336,7 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
     if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for images");
     dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, e->final, d->planes);
     for (int64_t i = 0; i < images; i++) {
-        DIT_TRY(dit_vae_scale(facts, dit_latent_cells(latent), d->planes + i * cells));
+        DIT_TRY(dit_vae_prepare(d->vae, d->planes + i * cells));
         DIT_TRY(dit_vae_decode(d->vae, d->planes + i * cells, d->image + i * pixels));
     }
     DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, images * pixels, e->tolerance_image));

@@ -1,6 +1,6 @@
 /* Folders of text encoders: config.json as transformers writes it, weights, text.json, inputs.safetensors with `input_ids`
  * [prompts, tokens] and maybe `attention_mask`, output.safetensors with `hidden` and maybe `pooled`, as a pipeline takes
- * them. text.json says what it takes: {"pipeline", "skip", "crop", "pooled", "zero_padding"}, see
+ * them. text.json says what it takes: {"pipeline", "skip", "states", "crop", "pooled", "zero_padding"}, see
  * engine/text/encoders/encoder.h. Several ranks, whatever their mesh, encode in every way that they can go
  * (base/text_parallel.h), with all weights loaded first and with one block's at a time; what they send is held against
  * the closed form.
@@ -50,17 +50,13 @@ static dit_status read_integers(golden_text *g, const char *name, int32_t **out)
 
 static dit_status read_settings(golden_text *g, const char *folder)
 {
-    static const char *const keys[] = {"pipeline", "skip", "crop", "pooled", "zero_padding", NULL};
+    static const char *const keys[] = {"pipeline", "skip", "states", "crop", "pooled", "zero_padding", NULL};
     char path[GOLDEN_PATH];
     dit_json doc = {0};
-    dit_text_encode_params *p = &g->params;
     DIT_TRY(golden_path(folder, "text.json", path));
     DIT_TRY(dit_config_read_file(path, &doc));
     dit_status st = dit_json_only_keys(&doc, doc.root, "", keys);
-    if (st == DIT_OK) st = dit_json_optional_int(&doc, doc.root, "", "skip", 0, 1000, &p->skip);
-    if (st == DIT_OK) st = dit_json_optional_int(&doc, doc.root, "", "crop", 0, 65536, &p->crop);
-    if (st == DIT_OK) st = dit_json_optional_bool(&doc, doc.root, "", "pooled", &p->pooled);
-    if (st == DIT_OK) st = dit_json_optional_bool(&doc, doc.root, "", "zero_padding", &p->zero_padding);
+    if (st == DIT_OK) st = dit_text_encode_read(&(dit_config){&doc, doc.root, ""}, &g->params);
     dit_json_release(&doc);
     return st;
 }

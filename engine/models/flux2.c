@@ -155,6 +155,7 @@ static dit_status flux2_begin(dit_model *model, const float *timestep)
 const dit_model_ops dit_model_flux2 = {
     .class_name = "Flux2Transformer2DModel",
     .layout = DIT_LATENT_PACKED,
+    .draws_tokens = true,
     .read_facts = flux2_read_facts,
     .create = flux2_create,
     .prepare = flux_stack_prepare,

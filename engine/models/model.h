@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
     const char *class_name;   /* diffusers' _class_name                         */
     dit_latent_layout layout; /* how its forward and its pipelines hold latents */
+    bool draws_tokens;        /* its pipeline draws noise as planes of tokens' channels; else of cells' */
     /* Reads the config's numbers of heads and blocks into `sizes`, and into `facts` what depends on more than them:
      * latent (all but the extents), mlp_ratio where it is not 4, and text_tokens where the architecture has one length
      * for the text. */

@@ -1,7 +1,7 @@
 /* text_encode: loads a text encoder, encodes random ids once, frees it, and says what that took.
  *
- * The case names the encoder ("encoder": {"folder", "seeded", "skip", "crop", "pooled", "zero_padding", "streamed"}, see
- * engine/text/encoders/), the batch ("run": {"prompts", "tokens", "seed"}) and how ranks share it
+ * The case names the encoder ("encoder": {"folder", "seeded", "skip", "states", "crop", "pooled", "zero_padding", "streamed"},
+ * see engine/text/encoders/), the batch ("run": {"prompts", "tokens", "seed"}) and how ranks share it
  * ("text_encoder_parallel"). "seeded" takes weights from random numbers, so that config.json is enough. The embeddings
  * are written, too. With "count": {"ranks", "rank"} nothing is computed: one process counts flops, bytes and memory of
  * that rank.
@@ -40,7 +40,8 @@ typedef struct {
 
 static dit_status read_encoder(text_encode *t)
 {
-    static const char *const keys[] = {"folder", "seeded", "skip", "crop", "pooled", "zero_padding", "streamed", NULL};
+    static const char *const keys[] = {"folder", "seeded",       "skip",     "states", "crop",
+                                       "pooled", "zero_padding", "streamed", NULL};
     const dit_json *doc = t->args->doc;
     const cJSON *encoder;
     dit_text_encode_params *p = &t->params;
@@ -48,10 +49,7 @@ static dit_status read_encoder(text_encode *t)
     DIT_TRY(dit_json_only_keys(doc, encoder, "/encoder", keys));
     DIT_TRY(dit_json_require_string(doc, encoder, "/encoder", "folder", &p->folder));
     DIT_TRY(dit_json_optional_bool(doc, encoder, "/encoder", "seeded", &p->seeded));
-    DIT_TRY(dit_json_optional_int(doc, encoder, "/encoder", "skip", 0, 1000, &p->skip));
-    DIT_TRY(dit_json_optional_int(doc, encoder, "/encoder", "crop", 0, 65536, &p->crop));
-    DIT_TRY(dit_json_optional_bool(doc, encoder, "/encoder", "pooled", &p->pooled));
-    DIT_TRY(dit_json_optional_bool(doc, encoder, "/encoder", "zero_padding", &p->zero_padding));
+    DIT_TRY(dit_text_encode_read(&(dit_config){doc, encoder, "/encoder"}, p));
     return dit_json_optional_bool(doc, encoder, "/encoder", "streamed", &p->streamed);
 }
 

@@ -39,26 +39,31 @@ typedef struct {
     const char *pipeline, *text_encoder;
     int64_t skip; /* blocks before the end whose hidden state is taken */
     int take;
+    dit_text_states states; /* that are taken instead; {0}: none */
 } take_row;
 
 static const take_row rows[] = {
-    {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED},
-    {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN},
-    {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED},
-    {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED | TAKE_CYCLED},
-    {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN},
-    {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED},
-    {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED},
-    {"StableDiffusion3Pipeline", "text_encoder_2", 1,
-     TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED | TAKE_CYCLED},
-    {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER},
-    {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN},
-    {"ZImagePipeline", "text_encoder", 1, TAKE_HIDDEN},
+    {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"Flux2KleinPipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {9, 18, 27}}},
+    {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},
+    {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED | TAKE_CYCLED, {0}},
+    {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN, {0}},
+    {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED, {0}},
+    {"StableDiffusion3Pipeline",
+     "text_encoder_2",
+     1,
+     TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED | TAKE_CYCLED,
+     {0}},
+    {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER, {0}},
+    {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"ZImagePipeline", "text_encoder", 1, TAKE_HIDDEN, {0}},
 };
 
 static const take_row *find_row(const char *pipeline, const char *text_encoder)
@@ -302,6 +307,7 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                   .tokens = batch->tokens,
                                   .input = {.ids = batch->ids, .mask = rule->encoder_sees_mask ? batch->mask : NULL},
                                   .skip = batch->take->skip,
+                                  .states = batch->take->states,
                                   .crop = rule->crop,
                                   .pooled = (batch->take->take & TAKE_POOLED) != 0,
                                   .zero_padding = rule->padding == DIT_PADDING_ZEROED},

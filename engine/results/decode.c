@@ -87,19 +87,19 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
 }
 
 /* Moves frames [surplus, frames) of every channel to the front, and scales them as the VAE was trained. */
-static dit_status prepare(dit_decoder *d, const dit_vae_facts *facts)
+static dit_status prepare(dit_decoder *d)
 {
     int64_t frame = d->latent.height * d->latent.width, all = d->latent.frames, kept = all - d->surplus;
     for (int64_t channel = 0; channel < d->latent.channels && d->surplus; channel++)
         memmove(d->planes + channel * kept * frame, d->planes + (channel * all + d->surplus) * frame,
                 (size_t)(kept * frame) * sizeof *d->planes);
-    return dit_vae_scale(facts, kept * frame, d->planes);
+    return dit_vae_prepare(d->vae, d->planes);
 }
 
 dit_status dit_decoder_run(dit_decoder *d, const float *tokens)
 {
     dit_latent_unpack(&d->latent, DIT_LATENT_CFHW, 1, d->latent.channels, tokens, d->planes);
-    DIT_TRY(prepare(d, dit_vae_get_facts(d->vae)));
+    DIT_TRY(prepare(d));
     return dit_vae_decode(d->vae, d->planes, d->image);
 }
 

@@ -51,6 +51,9 @@ static dit_status encode(dit_pipeline *p, dit_vae *vae, const float *planes)
     const dit_latent *latent = &p->kase.facts.latent;
     const dit_vae_facts *facts = dit_vae_get_facts(vae);
     int64_t count = latent->channels * dit_latent_cells(latent);
+    if (facts->normed_patches)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this model starts from no picture"),
+                              "its pipeline takes pictures as references, which are not built");
     if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
                                        "the VAE has %lld channels of %lld pixels, the model's latents %lld of %lld",

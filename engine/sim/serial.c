@@ -170,7 +170,7 @@ static void add_nothing(void *context, const float *blocks, int size, int64_t co
 /* Makes one exchange of an encoder: of tensor ranks one sum. */
 static dit_status exchange_once(dit_comm *comm, dit_text_parallel way, const dit_text_facts *f)
 {
-    int64_t embeddings = f->prompts * (f->kept_tokens * f->width + f->pooled) * (int64_t)sizeof(float);
+    int64_t embeddings = f->prompts * (dit_text_embedding_floats(f) + f->pooled) * (int64_t)sizeof(float);
     if (way == DIT_TEXT_BROADCAST) return send_to_all(comm, embeddings);
     if (way == DIT_TEXT_CFG) return dit_comm_all_gather(comm, NULL, NULL, embeddings / 2);
     return dit_comm_sum(comm, NULL, f->prompts * f->tokens * f->width, NULL, add_nothing, NULL);

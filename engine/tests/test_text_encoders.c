@@ -20,8 +20,11 @@ static const char bert[] = "{\"model_type\": \"bert\", \"hidden_size\": 32, \"nu
 static const char llama[] = "{\"architectures\": [\"LlamaModel\"], \"hidden_size\": 32, \"num_attention_heads\": 4,"
                             "\"num_key_value_heads\": 2, \"intermediate_size\": 40, \"num_hidden_layers\": 3,"
                             "\"vocab_size\": 50}";
+static const char qwen3[] = "{\"architectures\": [\"Qwen3Model\"], \"hidden_size\": 32, \"num_attention_heads\": 4,"
+                            "\"num_key_value_heads\": 2, \"head_dim\": 6, \"intermediate_size\": 40,"
+                            "\"num_hidden_layers\": 3, \"vocab_size\": 50}";
 static const char *const all[] = {
-    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert, llama};
+    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert, llama, qwen3};
 enum { ALL = sizeof all / sizeof *all };
 
 /* An encoder with what it lives on. */
@@ -32,7 +35,7 @@ typedef struct {
     dit_text_encoder_params params;
     dit_text_encoder *encoder;
     int32_t ids[BATCH * TOKENS], mask[BATCH * TOKENS];
-    float hidden[BATCH * TOKENS * WIDTH], pooled[BATCH * WIDTH];
+    float hidden[BATCH * TOKENS * WIDTH * DIT_TEXT_STATES], pooled[BATCH * WIDTH];
 } fixture;
 
 /* Only what an encoder needs of a runtime: this test starts no communication. */
@@ -119,7 +122,7 @@ static void a_causal_encoder_sees_what_comes_before(void **state)
     float before[BATCH * TOKENS * WIDTH];
     (void)state;
     for (int i = 0; i < ALL; i++) {
-        bool causal = strstr(all[i], "CLIP") || strstr(all[i], "Llama");
+        bool causal = strstr(all[i], "CLIP") || strstr(all[i], "Llama") || strstr(all[i], "Qwen3");
         start(&f, all[i], false);
         run(&f, false);
         memcpy(before, f.hidden, sizeof before);
@@ -171,6 +174,28 @@ static void a_skipped_state_is_the_same_whether_or_not_later_blocks_run(void **s
         memcpy(alone, f.hidden, sizeof alone);
         stop(&f);
     }
+}
+
+/* Three states beside each other, the last one normed, are those of runs that take one each. */
+static void states_lie_beside_each_other(void **state)
+{
+    enum { STATES = 3 };
+    const dit_text_states taken = {STATES, {0, 1, 3}};
+    fixture all_states, one;
+    (void)state;
+    start(&all_states, qwen3, false);
+    all_states.params.states = taken;
+    run(&all_states, true);
+    for (int i = 0; i < STATES; i++) {
+        start(&one, qwen3, false);
+        one.params.skip = 3 - taken.after[i];
+        run(&one, true);
+        for (int row = 0; row < BATCH * TOKENS; row++)
+            assert_memory_equal(all_states.hidden + (row * STATES + i) * WIDTH, one.hidden + row * WIDTH,
+                                WIDTH * sizeof *one.hidden);
+        stop(&one);
+    }
+    stop(&all_states);
 }
 
 static void text_is_pooled_at_the_end_token(void **state)
@@ -297,6 +322,10 @@ static void what_an_encoder_does_not_have_is_refused(void **state)
     assert_fails(dit_text_encoder_create(&f.params, &f.encoder), DIT_ERR_SHAPE, "hidden state 4");
     f.params.skip = 0, f.params.crop = TOKENS;
     assert_fails(dit_text_encoder_create(&f.params, &f.encoder), DIT_ERR_SHAPE, "first 12");
+    f.params.crop = 0, f.params.states = (dit_text_states){2, {1, 4}};
+    assert_fails(dit_text_encoder_create(&f.params, &f.encoder), DIT_ERR_SHAPE, "after block 4");
+    f.params.states = (dit_text_states){2, {2, 2}};
+    assert_fails(dit_text_encoder_create(&f.params, &f.encoder), DIT_ERR_SHAPE, "after block 2");
     stop(&f);
 }
 
@@ -307,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_causal_encoder_sees_what_comes_before),
         cmocka_unit_test(a_cropped_run_is_the_end_of_a_whole_one),
         cmocka_unit_test(a_skipped_state_is_the_same_whether_or_not_later_blocks_run),
+        cmocka_unit_test(states_lie_beside_each_other),
         cmocka_unit_test(text_is_pooled_at_the_end_token),
         cmocka_unit_test(streamed_weights_give_the_bits_of_resident_ones),
         cmocka_unit_test(memory_is_what_counting_says),

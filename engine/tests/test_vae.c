@@ -548,6 +548,9 @@ static void what_would_change_the_numbers_is_refused(void **state)
     }
     assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8192]}", 1, 4, 4, false),
                      DIT_ERR_UNSUPPORTED); /* attention as wide */
+    expect_refused(DIT_OK, "AutoencoderKLFlux2", "\"patch_size\": [2, 2], \"decoder_block_out_channels\": null");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLFlux2", "\"patch_size\": [1, 1]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLFlux2", "\"decoder_block_out_channels\": [8, 8]");
     expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"dropout\": 0, \"is_residual\": false");
     expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"is_residual\": true");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLWan", "\"attn_scales\": [1]");

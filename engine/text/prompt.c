@@ -18,15 +18,17 @@
     "5. camera angles, movements, and transitions used in the video:<|eot_id|>"                                        \
     "<|start_header_id|>user<|end_header_id|>\n\n"
 
-/* What Qwen3's chat template makes of a user's message, when the answer may think. */
-#define QWEN3_USER      "<|im_start|>user\n"
-#define QWEN3_ASSISTANT "<|im_end|>\n<|im_start|>assistant\n"
+/* What Qwen3's chat template makes of a user's message, when the answer may think, and when it may not. */
+#define QWEN3_USER       "<|im_start|>user\n"
+#define QWEN3_ASSISTANT  "<|im_end|>\n<|im_start|>assistant\n"
+#define QWEN3_NO_THOUGHT QWEN3_ASSISTANT "<think>\n\n</think>\n\n"
 
 /* clang-format off */
 /* All pipelines, as diffusers 0.33.1 has them, and 0.42.1 those of chat models: pipeline, tokenizer, text encoder, length, longest, crop; the encoder sees
  * the mask, the transformer does; padding, cleaning, text before and after the prompt. */
 #define RULE_LIST(X) \
     X(CogVideoXPipeline,        tokenizer,   text_encoder,   226,   0,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(Flux2KleinPipeline,       tokenizer,   text_encoder,   512,   0,  0, true,  false, KEPT,   AS_IS,       QWEN3_USER, QWEN3_NO_THOUGHT) \
     X(FluxPipeline,             tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(FluxPipeline,             tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer,   text_encoder,    77,  77,  0, true,  true,  KEPT,   AS_IS,       "", "") \

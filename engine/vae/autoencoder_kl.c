@@ -1,9 +1,11 @@
-/* AutoencoderKL: the image VAE of Stable Diffusion, PixArt, SD3, FLUX, HunyuanDiT and Latte, decoder and encoder.
- * Source: Rombach et al., arXiv:2112.10752; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKL. Frames
- * of a video are decoded one by one, as images.
+/* AutoencoderKL: the image VAE of Stable Diffusion, PixArt, SD3, FLUX, HunyuanDiT and Latte, decoder and encoder; and
+ * AutoencoderKLFlux2, whose latents are normed by the statistics of patches that its file has.
+ * Source: Rombach et al., arXiv:2112.10752; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKL and 0.42.1
+ * AutoencoderKLFlux2. Frames of a video are decoded one by one, as images.
  */
 #include "engine/vae/vae_impl.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +13,8 @@ enum { MAX_STAGES = 8, MID_RESNETS = 2, MAX_HEAD = 2048 /* one head as wide as t
 
 typedef struct {
     int64_t in_channels, out_channels, latent_channels, layers, groups, sample_size;
-    double scaling_factor, shift_factor;
+    double scaling_factor, shift_factor, norm_eps;
+    bool normed_patches; /* is FLUX.2's */
     bool quant, post_quant, mid_attention;
     int64_t widths[MAX_STAGES];
     int stages;
@@ -59,6 +62,8 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_END,
 };
 
+extern const dit_vae_class dit_vae_autoencoder_kl_flux2;
+
 static const dit_config_only only[] = {
     {"act_fn", "silu"},
     {"latents_mean", "null"},
@@ -66,11 +71,40 @@ static const dit_config_only only[] = {
     {0},
 };
 
+/* What AutoencoderKLFlux2 has besides, or by another default. */
+static const dit_config_field flux2_fields[] = {
+    DIT_CONFIG_INT(kl_config, latent_channels, "latent_channels", 32, 1, 1024),
+    DIT_CONFIG_INT(kl_config, layers, "layers_per_block", 2, 1, 64),
+    DIT_CONFIG_INT(kl_config, sample_size, "sample_size", 1024, 1, 65536),
+    DIT_CONFIG_NUMBER(kl_config, norm_eps, "batch_norm_eps", 1e-4, 0, 1),
+    DIT_CONFIG_END,
+};
+
+static const dit_config_only flux2_only[] = {
+    {"patch_size", "[2,2]"},
+    {"decoder_block_out_channels", "null"},
+    {0},
+};
+
+static dit_status read_flux2(const dit_config *config, kl_config *c)
+{
+    DIT_TRY(dit_config_require_only(config, flux2_only));
+    DIT_TRY(dit_config_read(config, flux2_fields, c));
+    const int64_t widths[] = {128, 256, 512, 512};
+    memcpy(c->widths, widths, sizeof widths);
+    c->stages = (int)(sizeof widths / sizeof *widths);
+    c->normed_patches = true;
+    return DIT_OK;
+}
+
 static dit_status read_config(const dit_config *config, kl_config *c)
 {
     *c = (kl_config){.widths = {64}, .stages = 1};
     DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, c));
+    const char *name;
+    DIT_TRY(dit_json_require_string(config->doc, config->object, config->pointer, "_class_name", &name));
+    if (strcmp(name, dit_vae_autoencoder_kl_flux2.class_name) == 0) DIT_TRY(read_flux2(config, c));
     DIT_TRY(vae_read_stages(config, "DownEncoderBlock2D", "UpDecoderBlock2D", MAX_STAGES, c->widths, &c->stages));
     if (!c->mid_attention || c->widths[c->stages - 1] <= MAX_HEAD) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention over %lld channels: up to %d are implemented",
@@ -85,6 +119,7 @@ static dit_status kl_read_facts(const dit_config *config, dit_vae_facts *facts)
                              .image_channels = c.out_channels,
                              .spatial = INT64_C(1) << (c.stages - 1),
                              .temporal = 1,
+                             .normed_patches = c.normed_patches,
                              .scaling_factor = c.scaling_factor,
                              .shift_factor = c.shift_factor,
                              .tile_height_px = c.sample_size,
@@ -154,6 +189,22 @@ static dit_status load_encoder(const vae_loader *l, const kl_config *c, kl_coder
     return vae_load_causal_conv(l, width, 2 * c->latent_channels, &coder->conv_out, "encoder.conv_out");
 }
 
+/* Reads mean and variance of each value of a patch of 2 x 2 cells, channels slowest. */
+static dit_status load_statistics(dit_vae *vae, const kl_config *c)
+{
+    dit_runtime *rt = vae->params.rt;
+    const int64_t values = 4 * c->latent_channels;
+    if (!c->normed_patches) return DIT_OK;
+    DIT_TRY(dit_arena_host(&rt->run, values, &vae->patch_mean));
+    DIT_TRY(dit_arena_host(&rt->run, values, &vae->patch_deviation));
+    DIT_TRY(dit_weights_read(rt, vae->params.weights, "bn.running_mean", 1, &values, DIT_INIT_BIAS, vae->patch_mean));
+    DIT_TRY(
+        dit_weights_read(rt, vae->params.weights, "bn.running_var", 1, &values, DIT_INIT_NORM, vae->patch_deviation));
+    for (int64_t i = 0; i < dit_runtime_values(rt, values); i++)
+        vae->patch_deviation[i] = sqrtf(vae->patch_deviation[i] + (float)c->norm_eps);
+    return DIT_OK;
+}
+
 static dit_status kl_load(dit_vae *vae)
 {
     dit_runtime *rt = vae->params.rt;
@@ -162,6 +213,7 @@ static dit_status kl_load(dit_vae *vae)
     kl *m = vae->state = state;
     DIT_TRY(read_config(&vae->params.config, &m->c));
     const kl_config *c = &m->c;
+    DIT_TRY(load_statistics(vae, c));
     vae_loader l = {.rt = rt, .weights = vae->params.weights, .groups = c->groups, .depth = 1};
     if (c->post_quant)
         DIT_TRY(dit_weights_linear_named(rt, l.weights, c->latent_channels, c->latent_channels, &m->post_quant,
@@ -256,6 +308,15 @@ static dit_status kl_encode(dit_vae *vae, vae_source image, vae_extents size, va
 
 const dit_vae_class dit_vae_autoencoder_kl = {
     .class_name = "AutoencoderKL",
+    .decoder = DIT_ROWS_KL,
+    .read_facts = kl_read_facts,
+    .load = kl_load,
+    .decode = kl_decode,
+    .encode = kl_encode,
+};
+
+const dit_vae_class dit_vae_autoencoder_kl_flux2 = {
+    .class_name = "AutoencoderKLFlux2",
     .decoder = DIT_ROWS_KL,
     .read_facts = kl_read_facts,
     .load = kl_load,

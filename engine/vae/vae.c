@@ -8,16 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox,
+extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_autoencoder_kl_flux2,
     dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
-    &dit_vae_autoencoder_kl,
-    &dit_vae_autoencoder_kl_cogvideox,
-    &dit_vae_autoencoder_kl_hunyuan_video,
-    &dit_vae_autoencoder_kl_wan,
-    &dit_vae_pixel_shuffle,
+    &dit_vae_autoencoder_kl,       &dit_vae_autoencoder_kl_cogvideox,
+    &dit_vae_autoencoder_kl_flux2, &dit_vae_autoencoder_kl_hunyuan_video,
+    &dit_vae_autoencoder_kl_wan,   &dit_vae_pixel_shuffle,
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
@@ -58,6 +56,17 @@ dit_status dit_vae_scale(const dit_vae_facts *f, int64_t cells, float *latents)
         for (int64_t i = c * cells; i < (c + 1) * cells; i++)
             latents[i] = (float)(f->statistics ? latents[i] * f->latents_std[c] + f->latents_mean[c]
                                                : latents[i] / f->scaling_factor + f->shift_factor);
+    return DIT_OK;
+}
+
+dit_status dit_vae_prepare(const dit_vae *vae, float *latents)
+{
+    int64_t height = vae->params.height, width = vae->params.width, cells = vae->params.frames * height * width;
+    if (!vae->patch_mean) return dit_vae_scale(&vae->facts, cells, latents);
+    for (int64_t i = 0; i < vae->facts.latent_channels * cells; i++) {
+        int64_t x = i % width, y = i / width % height, value = i / cells * 4 + y % 2 * 2 + x % 2;
+        latents[i] = latents[i] * vae->patch_deviation[value] + vae->patch_mean[value];
+    }
     return DIT_OK;
 }
 

@@ -33,6 +33,7 @@ enum { DIT_VAE_STATISTICS = 128 };
 typedef struct {
     int64_t latent_channels, image_channels;
     bool weightless;           /* a file of weights has nothing for it */
+    bool normed_patches;       /* the weights have mean and deviation of each value of a patch of 2 x 2 cells */
     int64_t spatial, temporal; /* compression */
     bool one_first;            /* the first latent frame is one frame; else only that of an odd number of them */
     double scaling_factor, shift_factor;
@@ -70,6 +71,10 @@ int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
  * deviations of another number of channels. */
 dit_status dit_vae_scale(const dit_vae_facts *facts, int64_t cells, float *latents);
 
+/* Likewise for a VAE that is made, whose weights may have the statistics (normed_patches); latents [C, frames, height,
+ * width] of its extents. */
+dit_status dit_vae_prepare(const dit_vae *vae, float *latents);
+
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
  * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_shared_decode_check where a
  * decode shall be shared. */
@@ -79,7 +84,7 @@ const dit_vae_facts *dit_vae_get_facts(const dit_vae *vae);
 /* True if a decode of the created extents is cut into tiles. */
 bool dit_vae_is_tiled(const dit_vae *vae);
 
-/* Decodes latents [C, frames, height, width], already scaled (dit_vae_scale), to image [3, output
+/* Decodes latents [C, frames, height, width], already scaled (dit_vae_prepare), to image [3, output
  * frames, height * spatial, width * spatial] in about [-1, 1]. A shared decode gives every rank the image. Errors:
  * those of the tap; DIT_ERR_MPI. */
 dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image);

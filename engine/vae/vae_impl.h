@@ -45,6 +45,7 @@ struct dit_vae {
     vae_bands bands; /* of a decode that is shared by rows   */
     vae_relay relay; /* of one that is shared by frames      */
     void *state;
+    float *patch_mean, *patch_deviation; /* [4 latent channels] in host memory where patches are normed, else NULL */
     int parts, parts_done; /* parts of one tile's decode, as the dry walk counted; parts done of the current decode */
     bool tiled;
     vae_extents tile;       /* latents of a tile; untiled: all latents    */

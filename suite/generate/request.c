@@ -41,6 +41,7 @@ typedef struct {
     bool from_catalogue;         /* the source itself */
     bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
     bool checkpoint;             /* the source is a diffusers checkpoint */
+    bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
     dit_buffer notes;
 } request_builder;
 
@@ -104,17 +105,26 @@ static void name_after(request_builder *b, const char *folder)
     snprintf(b->name, sizeof b->name, "%.150s", slash ? slash + 1 : folder);
 }
 
-/* The second transformer of a pipeline whose model_index.json has a boundary_ratio. Its config must be that of the first
- * one. */
-static dit_status take_second(request_builder *b, const char *folder)
+/* Reads what model_index.json says of the pipeline's way to run; of the FLUX.2 kleins, those that are not distilled are
+ * guided. */
+static dit_status take_index(request_builder *b, const char *folder, double *boundary_ratio)
 {
     char path[SUITE_PATH];
     dit_json index;
-    cJSON *config = NULL;
     DIT_TRY(suite_path(path, "%s/model_index.json", folder));
     DIT_TRY(dit_json_read_lenient(path, &index));
-    double ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
+    *boundary_ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
+    bool klein = strcmp(dit_json_text_or(index.root, "_class_name", ""), "Flux2KleinPipeline") == 0;
+    b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
     dit_json_release(&index);
+    return DIT_OK;
+}
+
+/* The second transformer of a pipeline that has a boundary_ratio. Its config must be that of the first one. */
+static dit_status take_second(request_builder *b, const char *folder, double ratio)
+{
+    char path[SUITE_PATH];
+    cJSON *config = NULL;
     DIT_TRY(suite_path(path, "%s/transformer_2", folder));
     if (!(ratio > 0) || !is_folder(path)) return DIT_OK;
     b->boundary_ratio = ratio;
@@ -133,12 +143,14 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     char path[SUITE_PATH];
     const suite_request *r = b->r;
     bool decodes = !r->vae && !r->latents_only, prompts = r->prompt_count > 0 && !has_file(folder, "vocabulary.json");
+    double ratio;
     b->checkpoint = true;
     name_after(b, folder);
     DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
     DIT_TRY(suite_path(path, "%s/transformer", folder));
     DIT_TRY(take_part(path, &b->config, b->weights));
-    DIT_TRY(take_second(b, folder));
+    DIT_TRY(take_index(b, folder, &ratio));
+    DIT_TRY(take_second(b, folder, ratio));
     DIT_TRY(suite_path(path, "%s/vae", folder));
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
     DIT_TRY(suite_path(path, "%s/scheduler", folder));
@@ -538,12 +550,13 @@ static dit_status add_frames(request_builder *b, cJSON *run)
     return w.status;
 }
 
-/* Pixels of a side where a checkpoint's pipeline is not told: its sample_size in latents, which FLUX has 128 of. 0: the
- * configs do not say. */
+/* Pixels of a side where a checkpoint's pipeline is not told: its sample_size in latents, which FLUX.1 and FLUX.2 have 128
+ * of. 0: the configs do not say. */
 static int64_t usual_side(const request_builder *b)
 {
     enum { FLUX_CELLS = 128 };
-    bool flux = strcmp(dit_json_text_or(b->config, "_class_name", ""), "FluxTransformer2DModel") == 0;
+    static const char *const fluxes[] = {"FluxTransformer2DModel", "Flux2Transformer2DModel", NULL};
+    bool flux = dit_words_find(fluxes, dit_json_text_or(b->config, "_class_name", "")) >= 0;
     int64_t cells = dit_json_int_or(b->config, "sample_size", flux ? FLUX_CELLS : 0);
     int stages = cJSON_GetArraySize(dit_json_member(b->vae, "block_out_channels"));
     bool usable = b->checkpoint && cells >= 1 && cells <= 4096 && stages >= 1 && stages <= 8;
@@ -565,7 +578,10 @@ static int64_t size_of(request_builder *b, int64_t asked, const char *option)
 /* The scale of guidance by a second forward: the option, the recorded call, the catalogue; 1 for none. */
 static double true_cfg_scale(const request_builder *b)
 {
+    enum { KLEIN_SCALE = 4 }; /* Flux2KleinPipeline.__call__ */
     double usual = dit_json_number_or(b->model.default_run, "true_cfg_scale", 1);
+    if (b->scale_guides && isnan(b->r->true_cfg_scale))
+        return isnan(b->r->guidance_scale) ? KLEIN_SCALE : b->r->guidance_scale;
     bool silent = b->pipeline[0] && !b->r->negative_prompt; /* then pipelines do not guide */
     if (silent) return 1;
     if (!isnan(b->r->true_cfg_scale)) return b->r->true_cfg_scale;
@@ -587,7 +603,8 @@ static void note_lost_scale(request_builder *b)
     const dit_architecture *architecture = dit_architecture_find(dit_json_text_or(b->config, "_class_name", ""));
     bool takes = cJSON_IsTrue(dit_json_member(b->config, "guidance_embeds"));
     double scale = b->r->guidance_scale;
-    if (isnan(scale) || scale <= 1 || takes || !architecture || architecture->guidance_branches == 2) return;
+    if (isnan(scale) || scale <= 1 || takes || b->scale_guides || !architecture || architecture->guidance_branches == 2)
+        return;
     dit_buffer_printf(&b->notes,
                       "--guidance_scale %g has no effect: %s takes no scale. --true_cfg_scale %g guides it by a second "
                       "forward a step\n",

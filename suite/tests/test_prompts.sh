@@ -12,7 +12,7 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit z_image; do
+for kind in flux pixart sd3 hunyuandit z_image flux2_klein; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
@@ -41,6 +41,7 @@ ranks() { # KIND OPTION...: as diffusers, shared by ranks
 ok "sd3: two ranks with a branch of the guidance each, and of its text" ranks sd3 --cfg_degree 2 --text_encoder_parallel cfg
 ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hunyuandit --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel tensor
 ok "z_image: two ranks with a branch of the guidance each, and of its text" ranks z_image --cfg_degree 2 --text_encoder_parallel cfg
+ok "flux2_klein: two ranks share every encoder, step and decode" ranks flux2_klein --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }
@@ -102,6 +103,15 @@ lacks() { # FILE WORDS
     rm -rf lacking && cp -r "$golden/flux" lacking && rm -r "lacking/$1" && exits 2 "$ditbench" generate lacking --prompt x --output x.png 2>message &&
         grep -q -- "$2" message && [ ! -e x.png ]
 }
+reference() { # FLUX.2 takes pictures as references
+    ! run flux2_klein none --image "$golden/flux/start.png" 2>message && grep -q 'starts from no picture' message
+}
+ok "a picture to start from is refused where the pipeline has no such thing" reference
+few() { # blocks
+    rm -rf few && cp -rL "$golden/flux2_klein" few && sed -i 's/"num_hidden_layers": 28/"num_hidden_layers": 20/' few/text_encoder/config.json &&
+        ! "$ditbench" generate few --prompt x --height 32 --width 32 --output none -q 2>message && grep -q 'after block 27 does not exist' message
+}
+ok "a text encoder with fewer blocks than the pipeline reads is refused" few
 ok "a text encoder that is missing is named" lacks text_encoder_2 'no text_encoder_2/'
 ok "and its weights" lacks text_encoder_2/model.safetensors 'text_encoder_2/model.safetensors is missing'
 ok "and a vocabulary" lacks tokenizer/vocab.json 'no vocabulary'

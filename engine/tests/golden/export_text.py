@@ -83,6 +83,12 @@ def z_image(pipe):
     return {"hidden": hidden}
 
 
+def flux2_klein(pipe):
+    """The pipeline asks the tokenizer prompt by prompt, and ours gives all rows at once."""
+    return {"hidden": diffusers.Flux2KleinPipeline._get_qwen3_prompt_embeds(
+        pipe.text_encoder, pipe.tokenizer, pipe.prompts[:1], max_sequence_length=pipe.tokens, hidden_states_layers=pipe.states)}
+
+
 # name: (model's class, its config, which stored dtype, tokens, what text.json says, the pipeline's method)
 FOLDERS = {
     "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
@@ -105,6 +111,8 @@ FOLDERS = {
 }
 LATER = {  # likewise, of pipelines that diffusers 0.33.1 lacks
     "text_qwen3": ("Qwen3Model", QWEN3, torch.float32, 36, {"pipeline": "ZImagePipeline", "skip": 1}, z_image),
+    "text_qwen3_states": ("Qwen3ForCausalLM", dict(QWEN3, tie_word_embeddings=True), torch.bfloat16, 36,
+                          {"pipeline": "Flux2KleinPipeline", "states": [0, 1, 3]}, flux2_klein),
 }
 SHARDED = {"text_llama": "120KB"}
 
@@ -140,7 +148,7 @@ class Tokenizer:
     model_max_length = 77
 
     def __init__(self, ids, mask):
-        self.row = SimpleNamespace(input_ids=ids, attention_mask=mask)
+        self.row = transformers.BatchEncoding({"input_ids": ids, "attention_mask": mask})
 
     def __call__(self, prompts, **unused):
         return self.row
@@ -155,12 +163,13 @@ def export(name, out, seed):
     model_class = getattr(transformers, kind)
     model = model_class(model_class.config_class(**config)).eval()
     randomise(model)
-    model = model.to(dtype).float()  # what is stored is what computes
+    for parameter in model.parameters():  # what is stored is what computes
+        parameter.data = parameter.data.to(dtype).float()
     ids, mask = make_ids(model.config, tokens)
     tokenizer = Tokenizer(ids, mask)
     pipe = SimpleNamespace(
         tokenizer=tokenizer, tokenizer_2=tokenizer, text_encoder=model, text_encoder_2=model, transformer=None,
-        tokenizer_max_length=tokens, tokens=tokens, crop=settings.get("crop", 0), prompts=["", ""])
+        tokenizer_max_length=tokens, tokens=tokens, crop=settings.get("crop", 0), states=settings.get("states"), prompts=["", ""])
     output = {key: value.float().contiguous() for key, value in method(pipe).items()}
     inputs = {"input_ids": ids}
     if settings["pipeline"] not in ("FluxPipeline", "StableDiffusion3Pipeline"):

@@ -2,7 +2,7 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; and
@@ -20,8 +20,9 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
-from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline, ZImageTransformer2DModel
-from transformers import Qwen2Tokenizer, Qwen3Config, Qwen3Model
+from diffusers import (AutoencoderKLFlux2, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Transformer2DModel, ZImagePipeline,
+                       ZImageTransformer2DModel)
+from transformers import Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model
 
 from parts import run, save, shake, vae
 
@@ -45,9 +46,9 @@ def transformer(cls, name):
     return made
 
 
-def qwen3(tokens, options, **more):
+def qwen3(tokens, options, model=Qwen3Model, **more):
     sizes = {"intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
-    return Qwen3Model(Qwen3Config(vocab_size=len(tokens) + 3, **{**sizes, **more, **options.part})).eval()
+    return model(Qwen3Config(vocab_size=len(tokens) + 3, **{**sizes, **more, **options.part})).eval()
 
 
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
@@ -60,8 +61,39 @@ def z_image(options):
                           shake(qwen3(tokens, options, hidden_size=unet.config.cap_feat_dim), 2), tokens, unet)
 
 
-KINDS = {"z_image": z_image}
-CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40}}
+def flux2_vae():
+    """Statistics of patches that differ from 0 and 1."""
+    made = AutoencoderKLFlux2(down_block_types=["DownEncoderBlock2D"] * 2, up_block_types=["UpDecoderBlock2D"] * 2,
+                              block_out_channels=[8, 16], layers_per_block=1, latent_channels=4, norm_num_groups=4, sample_size=32)
+    made.bn.running_mean.normal_(0, 0.3)
+    made.bn.running_var.uniform_(0.5, 2)
+    return made.eval()
+
+
+def flux2_klein(options):
+    """The pipeline takes the states after blocks 9, 18 and 27."""
+    tokens = tokenizer(Qwen2Tokenizer, "qwen2", QWEN3_TEMPLATE)
+    width = 12
+    unet = Flux2Transformer2DModel(in_channels=16, num_layers=1, num_single_layers=1, num_attention_heads=2, attention_head_dim=16,
+                                   joint_attention_dim=3 * width, axes_dims_rope=(4, 4, 4, 4), guidance_embeds=False).eval()
+    encoder = qwen3(tokens, options, Qwen3ForCausalLM, hidden_size=width, intermediate_size=16, num_hidden_layers=28, head_dim=4,
+                    tie_word_embeddings=True)
+    scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=3.0)
+    return Flux2KleinPipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
+
+
+def z_image_taken(made):
+    return made.hidden_states[-2]
+
+
+def flux2_klein_taken(made):
+    return torch.cat([made.hidden_states[k] for k in (9, 18, 27)], -1)
+
+
+# kind: how it is built, what it takes of its text encoder, whether its transformer sees the mask
+KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False)}
+CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
+         "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40}}
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
@@ -92,21 +124,29 @@ def write(pipe, out):
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
-def watch(pipe, seen):
+def watch(pipe, taken, masked, seen):
     """Keeps what each call of the text encoder gets and gives; the first one is the positive prompt's. Returns what ends it."""
     def note(_, args, kwargs, made):
         prefix = "negative_" if "input_ids" in seen else ""
-        seen.update({prefix + "input_ids": kwargs["input_ids"], prefix + "prompt_attention_mask": kwargs["attention_mask"],
-                     prefix + "prompt_embeds": made.hidden_states[-2]})
+        seen.update({prefix + "input_ids": kwargs["input_ids"], prefix + "prompt_embeds": taken(made)})
+        if masked:
+            seen[prefix + "prompt_attention_mask"] = kwargs["attention_mask"]
     return pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove
 
 
-def expect(pipe, call, seed):
-    seen = {}
-    end = watch(pipe, seen)
+def expect(kind, pipe, call, seed):
+    _, taken, masked = KINDS[kind]
+    seen, normed = {}, []
+    end = watch(pipe, taken, masked, seen)
     pipe(**{**call, "num_inference_steps": 1}, output_type="latent")
     end()
-    return {**seen, **run(pipe, call, seed)}
+    if hasattr(pipe, "_unpack_latents_with_ids"):  # FLUX.2 gives latents as its VAE takes them, and we as it denoises them
+        unpack = pipe._unpack_latents_with_ids
+        pipe._unpack_latents_with_ids = lambda *args: normed.append(unpack(*args)) or normed[-1]
+    made = run(pipe, call, seed)
+    if normed:
+        made["latents"] = pipe._unpatchify_latents(normed[0])[:, :, None]
+    return {**seen, **made}
 
 
 def main():
@@ -124,10 +164,10 @@ def main():
     options.part = pairs(options.part)
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    pipe = KINDS[options.kind](options)
+    pipe = KINDS[options.kind][0](options)
     write(pipe, options.out)
     call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], **pairs(options.set)}
-    save(expect(pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
+    save(expect(options.kind, pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
     pathlib.Path(options.out, "call.json").write_text(json.dumps({**call, "seed": options.seed}, indent=1) + "\n", encoding="utf-8")
 
 

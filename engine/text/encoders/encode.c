@@ -22,6 +22,17 @@ typedef struct {
     int ranks, rank, runs;
 } encode_call;
 
+dit_status dit_text_encode_read(const dit_config *from, dit_text_encode_params *p)
+{
+    int count = -1;
+    DIT_TRY(dit_json_optional_int(from->doc, from->object, from->pointer, "skip", 0, 1000, &p->skip));
+    DIT_TRY(dit_config_read_ints(from, "states", 0, 1000, DIT_TEXT_STATES, p->states.after, &count));
+    if (count > 0) p->states.count = count;
+    DIT_TRY(dit_json_optional_int(from->doc, from->object, from->pointer, "crop", 0, 65536, &p->crop));
+    DIT_TRY(dit_json_optional_bool(from->doc, from->object, from->pointer, "pooled", &p->pooled));
+    return dit_json_optional_bool(from->doc, from->object, from->pointer, "zero_padding", &p->zero_padding);
+}
+
 /* ---- before ------------------------------------------------------------------------------------------------------ */
 
 static dit_status open_folder(encode_call *c)
@@ -48,6 +59,7 @@ static dit_status plan(encode_call *c, dit_text_encoder_facts *facts)
         .tokens = p->tokens,
         .skip = p->skip,
         .crop = p->crop,
+        .states = p->states,
         .pooled = p->pooled,
         .zero_padding = p->zero_padding,
         .streamed = p->streamed,
@@ -113,7 +125,7 @@ static dit_status exchange(encode_call *c, const pieces *p)
 /* Sorts the parts into the result's arrays. */
 static void hand_out(const encode_call *c, const pieces *p)
 {
-    int64_t prompts = c->whole.prompts / p->parts, text = prompts * c->whole.kept_tokens * c->whole.width;
+    int64_t prompts = c->whole.prompts / p->parts, text = prompts * dit_text_embedding_floats(&c->whole);
     int64_t pooled = prompts * c->whole.pooled;
     for (int i = 0; i < p->parts; i++) {
         const float *from = p->all + i * p->part;
@@ -182,7 +194,7 @@ static dit_status run(encode_call *c)
     pieces p = {.parts = halves ? 2 : 1};
     c->encoder.rt = &c->rt;
     c->encoder.batch = params->batch / p.parts;
-    int64_t text = c->encoder.batch * c->whole.kept_tokens * c->whole.width;
+    int64_t text = c->encoder.batch * dit_text_embedding_floats(&c->whole);
     p.part = text + c->encoder.batch * c->whole.pooled;
     DIT_TRY(dit_arena_fp32(&c->rt.image, p.parts * p.part, &p.all));
     p.own = p.all + own * p.part;
@@ -196,7 +208,7 @@ static dit_status run(encode_call *c)
 static dit_status allocate(encode_call *c, dit_text_encoding *out)
 {
     out->batch = c->whole.prompts, out->tokens = c->whole.kept_tokens;
-    out->width = c->whole.width, out->pooled_width = c->whole.pooled;
+    out->width = dit_text_embedding_floats(&c->whole) / out->tokens, out->pooled_width = c->whole.pooled;
     c->runs = c->params->runs > 0 ? c->params->runs : 1;
     if (c->params->counting) return DIT_OK;
     out->each_ns = calloc((size_t)c->runs, sizeof *out->each_ns);

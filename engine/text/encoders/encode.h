@@ -22,16 +22,21 @@ typedef struct {
                               first; tokens of each */
     dit_text_input input;  /* [batch, tokens], equal on all ranks; empty when counting */
     int64_t skip, crop;    /* these and the rest: as dit_text_encoder_params */
+    dit_text_states states;
     bool pooled, zero_padding, streamed;
     int runs; /* how often the batch is encoded, with equal results; 0: once */
 } dit_text_encode_params;
+
+/* Reads what is taken of an encoder, "skip", "states" (a list), "crop", "pooled" and "zero_padding", each of which may be
+ * absent. Errors: DIT_ERR_JSON_*. */
+dit_status dit_text_encode_read(const dit_config *from, dit_text_encode_params *params);
 
 /* What a call made, and what it took on this rank. */
 typedef struct {
     float *hidden;       /* [batch, tokens, width], malloc'ed host memory, equal on every rank; NULL when counting */
     float *pooled;       /* [batch, pooled_width], likewise; NULL: none */
     const char *kernels; /* of the runtime that computed: "cpu", "cuda" */
-    int64_t batch, tokens, width, pooled_width; /* tokens without the cropped ones */
+    int64_t batch, tokens, width, pooled_width; /* tokens without the cropped ones; width of all states */
     int64_t load_ns, run_ns; /* run_ns: of the last run; a streamed encoder loads its blocks within it */
     int64_t *each_ns;        /* [runs] of each run, from a barrier to one, malloc'ed; NULL when counting   */
     int64_t parameters;      /* elements of weights that this rank read            */

@@ -70,20 +70,42 @@ dit_status dit_text_encoder_read_facts(const dit_config *config, dit_text_encode
     return DIT_OK;
 }
 
+/* Blocks that run. */
+static int64_t blocks_of(const dit_text_encoder_params *p, const dit_text_encoder_facts *f)
+{
+    if (p->pooled) return f->layers;
+    return p->states.count ? p->states.after[p->states.count - 1] : f->layers - p->skip;
+}
+
 dit_text_facts dit_text_encoder_call(const dit_text_encoder_params *p, const dit_text_encoder_facts *f)
 {
     return (dit_text_facts){.prompts = p->batch,
                             .tokens = p->tokens,
                             .kept_tokens = p->tokens - p->crop,
                             .width = f->width,
+                            .states = p->states.count,
                             .pooled = p->pooled ? f->pooled : 0,
                             .heads = f->heads,
                             .key_heads = f->key_heads,
-                            .blocks = p->pooled ? f->layers : f->layers - p->skip,
+                            .blocks = blocks_of(p, f),
                             .element_bytes = p->rt ? dit_dtype_bytes(p->rt->ledger.dtype) : 4};
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static dit_status check_states(const dit_text_states *states, int64_t layers)
+{
+    for (int i = 0; i < states->count; i++) {
+        int64_t least = i ? states->after[i - 1] + 1 : 0;
+        if (states->after[i] >= least && states->after[i] <= layers) continue;
+        return DIT_FAIL(
+            DIT_ERR_SHAPE,
+            "a hidden state after block %lld does not exist here: the encoder has %lld blocks, and states are "
+            "taken in rising order",
+            (long long)states->after[i], (long long)layers);
+    }
+    return DIT_OK;
+}
 
 static dit_status check_params(const dit_text_encoder_params *p, const dit_text_encoder_facts *f)
 {
@@ -95,6 +117,7 @@ static dit_status check_params(const dit_text_encoder_params *p, const dit_text_
                         "a hidden state %lld before the last of %lld, without the first %lld of %lld tokens, does not "
                         "exist",
                         (long long)p->skip, (long long)f->layers, (long long)p->crop, (long long)p->tokens);
+    DIT_TRY(check_states(&p->states, f->layers));
     if (p->pooled && !f->pooled)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this text encoder has no pooled text"),
                               "only CLIP's encoders have it");
@@ -168,7 +191,7 @@ static dit_status load_weights(dit_text_encoder *e)
     find_names(e);
     if (names->embedding_norm)
         DIT_TRY(text_norm_load(e, &e->root, names->embedding_norm, &e->embedding_norm[0], &e->embedding_norm[1]));
-    if (names->final_norm && (e->params.skip == 0 || e->params.pooled))
+    if (names->final_norm && (e->ends_normed || e->params.pooled))
         DIT_TRY(text_norm_load(e, &e->root, names->final_norm, &e->final_norm[0], &e->final_norm[1]));
     DIT_TRY(load_first_distances(e));
     DIT_TRY(load_projection(e));
@@ -186,7 +209,6 @@ static dit_status make_buffers(dit_text_encoder *e)
     dit_arena *image = &p->rt->image, *step = &p->rt->step;
     int64_t rows = p->batch * p->tokens, qkv = (e->H + 2 * e->key_heads) * f->head_dim;
     int64_t inner = (e->shape.gated ? 2 : 1) * e->inner;
-    bool keeps = p->pooled && p->skip > 0;
     const dit_buffer buffers[] = {
         {image, &e->mask, rows, DIT_BUFFER_FP32},
         {image, &e->cosines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
@@ -196,7 +218,7 @@ static dit_status make_buffers(dit_text_encoder *e)
         {step, &e->normed, rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->wide, rows * (qkv > inner ? qkv : inner), DIT_BUFFER_ACTIVATIONS},
         {step, &e->attended, rows * e->H * f->head_dim, DIT_BUFFER_ACTIVATIONS},
-        {step, &e->kept, keeps ? rows * f->width : 0, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->kept, e->states.count * rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->pooled_rows, p->pooled ? p->batch * f->width : 0, DIT_BUFFER_ACTIVATIONS},
         {step, &e->pooled, p->pooled ? p->batch * f->pooled : 0, DIT_BUFFER_ACTIVATIONS},
     };
@@ -204,7 +226,6 @@ static dit_status make_buffers(dit_text_encoder *e)
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     DIT_TRY(dit_arena_array(image, p->tokens, DIT_DTYPE_INT32, &positions));
     e->positions = positions;
-    if (!keeps) e->kept = NULL;
     return dit_tp_reserve(p->rt, rows * f->width, 0);
 }
 
@@ -239,7 +260,10 @@ static dit_status create(dit_text_encoder *e)
     e->H = dit_tp_count(p->rt, f->heads);
     e->key_heads = dit_tp_count(p->rt, f->key_heads);
     e->inner = dit_tp_count(p->rt, f->inner);
-    e->blocks_run = dit_text_encoder_call(p, f).blocks;
+    e->blocks_run = blocks_of(p, f);
+    e->states = p->states;
+    if (!e->states.count && p->pooled && p->skip > 0) e->states = (dit_text_states){1, {f->layers - p->skip}};
+    e->ends_normed = e->states.count ? e->states.after[e->states.count - 1] == f->layers : p->skip == 0;
     DIT_TRY(load_weights(e));
     DIT_TRY(make_buffers(e));
     return fill_positions(e);
@@ -377,12 +401,19 @@ static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
+/* Keeps `from`, the state after so many blocks, where it is one of those that are taken. */
+static void keep_state(dit_text_encoder *e, int64_t after, const float *from)
+{
+    int64_t elements = e->params.batch * e->params.tokens * e->shape.facts.width;
+    for (int i = 0; i < e->states.count; i++)
+        if (e->states.after[i] == after) dit_runtime_copy(e->params.rt, from, elements, e->kept + i * elements);
+}
+
 static dit_status run_blocks(dit_text_encoder *e)
 {
     dit_runtime *rt = e->params.rt;
-    int64_t elements = e->params.batch * e->params.tokens * e->shape.facts.width;
     for (int64_t i = 0; i < e->blocks_run; i++) {
-        if (e->kept && i == e->shape.facts.layers - e->params.skip) dit_runtime_copy(rt, e->stream, elements, e->kept);
+        keep_state(e, i, e->stream);
         if (!e->params.streamed) {
             DIT_TRY(text_block_run(e, &e->blocks[i]));
             continue;
@@ -427,31 +458,33 @@ static dit_status pool(dit_text_encoder *e, const dit_text_input *input, float *
     return DIT_OK;
 }
 
-/* Hands out the rows that are not cropped. */
-static dit_status deliver(const dit_text_encoder *e, const dit_text_input *input, const float *result, float *hidden)
+/* Hands out the rows that are not cropped, of `count` states beside each other. */
+static dit_status deliver(const dit_text_encoder *e, const dit_text_input *input, const float *states, int count,
+                          float *hidden)
 {
     const dit_text_encoder_params *p = &e->params;
-    int64_t width = e->shape.facts.width, row_bytes = width * (int64_t)sizeof *hidden;
+    int64_t width = e->shape.facts.width, row_bytes = width * (int64_t)sizeof *hidden, rows = p->batch * p->tokens;
     if (p->rt->ledger.counting_only) return DIT_OK;
-    DIT_TRY(dit_runtime_download(p->rt, result, p->batch * p->tokens * width));
-    for (int64_t row = 0; row < p->batch * p->tokens; row++) {
+    DIT_TRY(dit_runtime_download(p->rt, states, count * rows * width));
+    for (int64_t row = 0; row < rows; row++) {
         if (row % p->tokens < p->crop) continue;
-        if (p->zero_padding && input->mask && !input->mask[row])
-            memset(hidden, 0, (size_t)row_bytes);
-        else
-            memcpy(hidden, result + row * width, (size_t)row_bytes);
-        hidden += width;
+        bool zeros = p->zero_padding && input->mask && !input->mask[row];
+        for (int i = 0; i < count; i++, hidden += width)
+            if (zeros)
+                memset(hidden, 0, (size_t)row_bytes);
+            else
+                memcpy(hidden, states + (i * rows + row) * width, (size_t)row_bytes);
     }
     return DIT_OK;
 }
 
 dit_status dit_text_encoder_run(dit_text_encoder *e, const dit_text_input *input, float *hidden, float *pooled)
 {
-    const float *result = e->kept ? e->kept : e->stream;
     DIT_TRY(embed(e, input));
     DIT_TRY(run_blocks(e));
     if (e->final_norm[0]) text_norm_run(e, e->stream, e->final_norm[0], e->final_norm[1], e->normed);
-    if (e->final_norm[0] && e->params.skip == 0) result = e->normed;
+    const float *last = e->final_norm[0] && e->ends_normed ? e->normed : e->stream;
+    keep_state(e, e->blocks_run, last);
     if (e->params.pooled) DIT_TRY(pool(e, input, pooled));
-    return deliver(e, input, result, hidden);
+    return e->states.count ? deliver(e, input, e->kept, e->states.count, hidden) : deliver(e, input, last, 1, hidden);
 }

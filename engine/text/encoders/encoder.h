@@ -23,6 +23,14 @@ typedef struct {
         patch; /* of an encoder of pictures, in pixels: it takes max_tokens tokens; 0: it encodes text */
 } dit_text_encoder_facts;
 
+/* Hidden states that are laid beside each other: those after so many blocks (hidden_states[k] of transformers), in rising
+ * order; that after the last block has gone through the final norm. */
+enum { DIT_TEXT_STATES = 4 };
+typedef struct {
+    int count; /* 0: one state, by `skip` */
+    int64_t after[DIT_TEXT_STATES];
+} dit_text_states;
+
 typedef struct {
     dit_runtime *rt;
     dit_config config; /* transformers' config.json */
@@ -30,6 +38,7 @@ typedef struct {
     int64_t batch, tokens; /* of every run                                                                         */
     int64_t skip; /* 0: the last hidden state, after the final norm; n: that of n blocks before the end, without it
                      (hidden_states[-(n + 1)] of transformers). SD3 takes 1, HunyuanVideo's Llama 2              */
+    dit_text_states states; /* instead of one (FLUX.2)                                                            */
     bool pooled;  /* also makes the pooled text: at the end token, projected where the class says so (CLIP)       */
     int64_t crop; /* so many first tokens are left out of the embeddings (HunyuanVideo's template)                */
     bool zero_padding; /* embeddings of masked tokens are zeros (Wan)                                            */
@@ -58,7 +67,7 @@ dit_status dit_text_encoder_create(const dit_text_encoder_params *params, dit_te
 void dit_text_encoder_free(dit_text_encoder *encoder); /* accepts NULL; the arenas keep the memory */
 const dit_text_encoder_facts *dit_text_encoder_get_facts(const dit_text_encoder *encoder);
 
-/* Encodes a batch. hidden [batch, tokens - crop, width] and pooled [batch, pooled] are host memory of the caller;
+/* Encodes a batch. hidden [batch, tokens - crop, states * width] and pooled [batch, pooled] are host memory of the caller;
  * pooled is NULL where it was not asked for. A row that sees no token (padding on the left) is what a block makes of
  * attention that gives zeros. Collective over the tensor ranks. Errors: DIT_ERR_SHAPE for an id outside of the
  * vocabulary; if `streamed`, those of reading weights; those of messages and devices. */

@@ -72,6 +72,8 @@ struct dit_text_encoder {
     const char *tokens;          /* name of the table of token embeddings */
     int64_t H, key_heads, inner; /* of this rank */
     int64_t blocks_run;
+    dit_text_states states;                         /* the caller's, or that which is taken beside pooled text */
+    bool ends_normed;                               /* the last state that is taken has gone through the final norm */
     text_block *blocks;                             /* [blocks_run], or 1 if streamed */
     const float *relative;                          /* of all blocks, or NULL */
     const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
@@ -80,7 +82,7 @@ struct dit_text_encoder {
     float *stream, *normed;      /* [batch, tokens, width] */
     float *wide;                 /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
     float *attended;             /* [batch, tokens, H D] */
-    float *kept;                 /* [batch, tokens, width] hidden state that later blocks go on from, or NULL */
+    float *kept;                 /* [states, batch, tokens, width] hidden states that later blocks go on from */
     float *pooled_rows, *pooled; /* [batch, width], [batch, facts.pooled] */
     float *mask;                 /* [batch, tokens] on the logits */
     float *cosines, *sines;      /* [tokens, head_dim] */
