@@ -31,6 +31,7 @@ static const struct {
     {"AutoencoderKLFlux2",
      {DIT_ROWS_KL, .stages = 4, .widths = {512, 512, 256, 128}, .groups = 32, .latent_channels = 32, .temporal = 1},
      2},
+    {"AutoencoderKLQwenImage", {DIT_ROWS_WAN, .stages = 4, .latent_channels = 16}, 2},
     {"AutoencoderKLWan", {DIT_ROWS_WAN, .stages = 4, .latent_channels = 16}, 2},
     {"AutoencoderKLHunyuanVideo",
      {DIT_ROWS_HUNYUAN, .stages = 4, .widths = {512, 512, 256, 128}, .groups = 32, .latent_channels = 16,

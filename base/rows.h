@@ -5,7 +5,7 @@
  * 2 C w e bytes at each inner boundary. A group norm needs the moments of all bands: an all-reduce of the sum and the
  * sum of squares of each group, and of the number of elements. At the end the rows of the image are gathered.
  * AutoencoderKL (and AutoencoderKLFlux2, which decodes as it does) is cut after its middle block, whose attention sees the whole image; every rank has the latents and
- * computes everything before the cut; so are AutoencoderKLWan, whose norms see one position each and need nothing of
+ * computes everything before the cut; so are AutoencoderKLWan (and AutoencoderKLQwenImage), whose norms see one position each and need nothing of
  * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX has no such attention and is cut before its first
  * convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H

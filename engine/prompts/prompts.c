@@ -54,6 +54,7 @@ static const take_row rows[] = {
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline",
      "text_encoder_2",
@@ -178,6 +179,28 @@ static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *token
     return DIT_OK;
 }
 
+/* DIT_PADDING_LONGEST: moves the tokens of each row to its front, and ends all rows where the longest one ends. */
+static void shorten(const prompt_run *run, text_batch *batch)
+{
+    int64_t longest = 1, all = batch->tokens;
+    for (int64_t row = 0; row < run->rows; row++) {
+        int32_t *ids = batch->ids + row * all, *mask = batch->mask + row * all;
+        int64_t kept = 0;
+        for (int64_t t = 0; t < all; t++) {
+            int32_t id = ids[t], seen = mask[t];
+            if (!seen) continue;
+            ids[t] = ids[kept], mask[t] = mask[kept];
+            ids[kept] = id, mask[kept++] = seen;
+        }
+        if (kept > longest) longest = kept;
+    }
+    for (int64_t row = 1; row < run->rows; row++) {
+        memmove(batch->ids + row * longest, batch->ids + row * all, (size_t)longest * sizeof *batch->ids);
+        memmove(batch->mask + row * longest, batch->mask + row * all, (size_t)longest * sizeof *batch->mask);
+    }
+    batch->tokens = longest;
+}
+
 static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch)
 {
     if (!batch->asked) batch->asked = dit_prompt_length(batch->rule, run->first);
@@ -191,6 +214,7 @@ static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *toke
         for (int64_t row = 0; row < run->rows; row++) DIT_TRY(tokenize_row(run, tokenizer, batch, row));
         run->account->tokenize_each[i] += dit_clock_ns() - began;
     }
+    if (batch->rule->padding == DIT_PADDING_LONGEST) shorten(run, batch);
     return DIT_OK;
 }
 
@@ -310,7 +334,8 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                   .states = batch->take->states,
                                   .crop = rule->crop,
                                   .pooled = (batch->take->take & TAKE_POOLED) != 0,
-                                  .zero_padding = rule->padding == DIT_PADDING_ZEROED},
+                                  .zero_padding =
+                                      rule->padding == DIT_PADDING_ZEROED || rule->padding == DIT_PADDING_LONGEST},
         &made);
     if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
     if (st == DIT_OK) take_account(run, &made);

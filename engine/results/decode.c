@@ -37,15 +37,17 @@ dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char
     return dit_decoder_read_weights(doc, object, pointer, &facts, &out->path, &out->weights.seed);
 }
 
+/* A VAE of clips whose first latent is one frame decodes pictures, too (Qwen-Image's). */
 static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
 {
+    bool picture = d->latent.vae_temporal == 1 && d->latent.frames == 1 && facts->one_first;
     const struct {
         const char *what;
         int64_t vae, latents;
     } pairs[] = {
         {"latent channels", facts->latent_channels, d->latent.channels},
         {"pixels per latent", facts->spatial, d->latent.vae_spatial},
-        {"frames per latent", facts->temporal, d->latent.vae_temporal},
+        {"frames per latent", picture ? 1 : facts->temporal, d->latent.vae_temporal},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].vae != pairs[i].latents)

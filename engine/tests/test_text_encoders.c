@@ -23,8 +23,15 @@ static const char llama[] = "{\"architectures\": [\"LlamaModel\"], \"hidden_size
 static const char qwen3[] = "{\"architectures\": [\"Qwen3Model\"], \"hidden_size\": 32, \"num_attention_heads\": 4,"
                             "\"num_key_value_heads\": 2, \"head_dim\": 6, \"intermediate_size\": 40,"
                             "\"num_hidden_layers\": 3, \"vocab_size\": 50}";
+#define LANGUAGE                                                                                                       \
+    "{\"hidden_size\": 32, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 40,"         \
+    "\"num_hidden_layers\": 3, \"vocab_size\": 50"
+static const char qwen25_vl[] =
+    "{\"architectures\": [\"Qwen2_5_VLForConditionalGeneration\"], \"text_config\": " LANGUAGE
+    ", \"rope_scaling\": {\"type\": \"mrope\", \"mrope_section\": [1, 1, 2]}}}";
 static const char *const all[] = {
-    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert, llama, qwen3};
+    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert,
+    llama,    qwen3,      qwen25_vl};
 enum { ALL = sizeof all / sizeof *all };
 
 /* An encoder with what it lives on. */
@@ -122,7 +129,7 @@ static void a_causal_encoder_sees_what_comes_before(void **state)
     float before[BATCH * TOKENS * WIDTH];
     (void)state;
     for (int i = 0; i < ALL; i++) {
-        bool causal = strstr(all[i], "CLIP") || strstr(all[i], "Llama") || strstr(all[i], "Qwen3");
+        bool causal = strstr(all[i], "CLIP") || strstr(all[i], "Llama") || strstr(all[i], "Qwen");
         start(&f, all[i], false);
         run(&f, false);
         memcpy(before, f.hidden, sizeof before);
@@ -276,6 +283,12 @@ static void configs_that_would_give_other_results_are_refused(void **state)
     refuse("{\"architectures\": [\"GPT2Model\"]}", DIT_ERR_UNSUPPORTED, "GPT2Model");
     refuse("{\"architectures\": [3]}", DIT_ERR_JSON_TYPE, "string");
     refuse("{}", DIT_ERR_UNSUPPORTED, "no architecture");
+    refuse("{\"model_type\": \"mistral3\", \"text_config\": " LANGUAGE
+           ", \"rope_parameters\": {\"rope_type\": \"yarn\"}}}",
+           DIT_ERR_UNSUPPORTED, "/text_config/rope_parameters/rope_type is yarn");
+    refuse("{\"model_type\": \"mistral3\", \"text_config\": " LANGUAGE ", \"sliding_window\": 11}}", DIT_ERR_SHAPE,
+           "12 tokens cannot be encoded; the encoder takes up to 11");
+    refuse("{\"model_type\": \"mistral3\"}", DIT_ERR_JSON_MISSING, "num_hidden_layers");
     refuse("{\"model_type\": \"bert\"}", DIT_ERR_JSON_MISSING, "num_hidden_layers");
     refuse("{\"model_type\": \"t5\", \"d_model\": 32}", DIT_ERR_JSON_MISSING, "num_layers");
     refuse("{\"model_type\": \"t5\", \"d_model\": 32, \"d_kv\": 8, \"num_heads\": 4, \"d_ff\": 8, \"num_layers\": 1,"

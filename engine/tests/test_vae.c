@@ -550,6 +550,8 @@ static void what_would_change_the_numbers_is_refused(void **state)
                      DIT_ERR_UNSUPPORTED); /* attention as wide */
     expect_refused(DIT_OK, "AutoencoderKLFlux2", "\"patch_size\": [2, 2], \"decoder_block_out_channels\": null");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLFlux2", "\"patch_size\": [1, 1]");
+    expect_refused(DIT_OK, "AutoencoderKLQwenImage", "\"base_dim\": 4, \"input_channels\": 3");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLQwenImage", "\"base_dim\": 4, \"input_channels\": 4");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLFlux2", "\"decoder_block_out_channels\": [8, 8]");
     expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"dropout\": 0, \"is_residual\": false");
     expect_refused(DIT_OK, "AutoencoderKLWan", "\"base_dim\": 4, \"is_residual\": true");

@@ -19,8 +19,11 @@
     "<|start_header_id|>user<|end_header_id|>\n\n"
 
 /* What Qwen3's chat template makes of a user's message, when the answer may think, and when it may not. */
-#define QWEN3_USER       "<|im_start|>user\n"
-#define QWEN3_ASSISTANT  "<|im_end|>\n<|im_start|>assistant\n"
+#define QWEN3_USER      "<|im_start|>user\n"
+#define QWEN3_ASSISTANT "<|im_end|>\n<|im_start|>assistant\n"
+#define QWEN_IMAGE_SYSTEM                                                                                              \
+    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, "            \
+    "spatial relationships of the objects and background:<|im_end|>\n" QWEN3_USER
 #define QWEN3_NO_THOUGHT QWEN3_ASSISTANT "<think>\n\n</think>\n\n"
 
 /* clang-format off */
@@ -38,6 +41,7 @@
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
+    X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \
     X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_2, text_encoder_2,  77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_3, text_encoder_3, 256, 512,  0, false, false, KEPT,   AS_IS,       "", "") \

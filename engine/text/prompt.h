@@ -22,6 +22,8 @@ typedef enum {
     DIT_PADDING_ZEROED,
     DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several prompts, but not of
                         their negative ones, they are zeroed */
+    DIT_PADDING_LONGEST, /* all rows, of negative prompts too, end where the longest one does, and are zeros
+                            behind their own end */
 } dit_prompt_padding;
 
 /* For `longest`: the length is model_max_length of the pipeline's first tokenizer, where that states one. */

@@ -1,5 +1,7 @@
-/* AutoencoderKLWan: the causal 3-D video VAE of Wan 2.1, and the residual one of Wan 2.2, decoder and encoder.
- * Source: Wan Team, arXiv:2503.20314; parameter names and arithmetic of AutoencoderKLWan of diffusers 0.33.1, of 0.35.2 where it is residual.
+/* AutoencoderKLWan: the causal 3-D video VAE of Wan 2.1, and the residual one of Wan 2.2, decoder and encoder; and
+ * AutoencoderKLQwenImage, which is Wan 2.1's by another name.
+ * Source: Wan Team, arXiv:2503.20314; parameter names and arithmetic of AutoencoderKLWan of diffusers 0.33.1, of 0.35.2 where it is residual,
+ * and of AutoencoderKLQwenImage of 0.42.1.
  *
  * The first latent frame is one frame, each other one becomes `temporal` frames. One latent frame is coded at a time:
  * convolutions look back two frames, into the chunks before, or at zeros. A doubling in time is a convolution over
@@ -68,7 +70,7 @@ static const dit_config_field fields[] = {
 };
 
 /* clip_output, which Wan 2.2's configs have, is not read by the library: it always clamps. */
-static const dit_config_only only[] = {{"attn_scales", "[]"}, {0}};
+static const dit_config_only only[] = {{"attn_scales", "[]"}, {"input_channels", "3"}, {0}};
 
 /* The statistics of Wan 2.1's latents, which a config may leave out. */
 enum { PUBLISHED = 16 };
@@ -445,6 +447,17 @@ static dit_status wan_encode(dit_vae *vae, vae_source image, vae_extents size, v
 
 const dit_vae_class dit_vae_autoencoder_kl_wan = {
     .class_name = "AutoencoderKLWan",
+    .decoder = DIT_ROWS_WAN,
+    .clamps = true,
+    .read_facts = wan_read_facts,
+    .load = wan_load,
+    .decode = wan_decode,
+    .encode = wan_encode,
+    .allocate = wan_allocate,
+};
+
+const dit_vae_class dit_vae_autoencoder_kl_qwen_image = {
+    .class_name = "AutoencoderKLQwenImage",
     .decoder = DIT_ROWS_WAN,
     .clamps = true,
     .read_facts = wan_read_facts,

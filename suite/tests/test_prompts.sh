@@ -12,7 +12,7 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit z_image flux2_klein; do
+for kind in flux pixart sd3 hunyuandit z_image flux2_klein qwen_image; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
@@ -42,6 +42,7 @@ ok "sd3: two ranks with a branch of the guidance each, and of its text" ranks sd
 ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hunyuandit --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel tensor
 ok "z_image: two ranks with a branch of the guidance each, and of its text" ranks z_image --cfg_degree 2 --text_encoder_parallel cfg
 ok "flux2_klein: two ranks share every encoder, step and decode" ranks flux2_klein --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae
+ok "qwen_image: two ranks share the steps and the decode, one encodes" ranks qwen_image --ulysses_degree 2 --text_encoder_parallel broadcast --use_parallel_vae
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }

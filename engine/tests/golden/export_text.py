@@ -37,6 +37,18 @@ LLAMA = dict(
     num_hidden_layers=4, vocab_size=90, rope_theta=500000.0, rms_norm_eps=1e-5, pad_token_id=0,
 )
 QWEN3 = dict(LLAMA, rope_theta=1000000.0, rms_norm_eps=1e-6)
+# Models that see pictures, whose text is read alone.
+QWEN25_VL = dict(
+    hidden_size=48, num_attention_heads=6, num_key_value_heads=2, intermediate_size=72, num_hidden_layers=3, vocab_size=90,
+    rms_norm_eps=1e-6, rope_parameters={"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
+)
+VISION = dict(depth=1, hidden_size=8, intermediate_size=8, num_heads=2, out_hidden_size=48, patch_size=2)
+MISTRAL = dict(
+    model_type="mistral", hidden_size=48, num_attention_heads=8, num_key_value_heads=4, head_dim=10, intermediate_size=72,
+    num_hidden_layers=4, vocab_size=90, rms_norm_eps=1e-5, sliding_window=None,
+    rope_parameters={"rope_type": "default", "rope_theta": 1e9},
+)
+PIXTRAL = dict(model_type="pixtral", num_hidden_layers=1, hidden_size=8, intermediate_size=8, num_attention_heads=2, image_size=4, patch_size=2)
 
 
 def flux_clip(pipe):
@@ -89,6 +101,19 @@ def flux2_klein(pipe):
         pipe.text_encoder, pipe.tokenizer, pipe.prompts[:1], max_sequence_length=pipe.tokens, hidden_states_layers=pipe.states)}
 
 
+def qwen_image(pipe):
+    """Rows as long as the longest prompt; the pipeline's are zeros behind each."""
+    pipe.prompt_template_encode, pipe.prompt_template_encode_start_idx = "{}", pipe.crop
+    pipe._extract_masked_hidden = lambda *args: diffusers.QwenImagePipeline._extract_masked_hidden(pipe, *args)
+    made = diffusers.QwenImagePipeline._get_qwen_prompt_embeds(pipe, pipe.prompts, "cpu", torch.float32)[0]
+    return {"hidden": torch.nn.functional.pad(made, (0, 0, 0, pipe.tokens - pipe.crop - made.shape[1]))}
+
+
+def flux2(pipe):
+    return {"hidden": diffusers.Flux2Pipeline._get_mistral_3_small_prompt_embeds(
+        pipe.text_encoder, pipe.tokenizer, pipe.prompts, max_sequence_length=pipe.tokens, hidden_states_layers=pipe.states)}
+
+
 # name: (model's class, its config, which stored dtype, tokens, what text.json says, the pipeline's method)
 FOLDERS = {
     "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
@@ -113,6 +138,10 @@ LATER = {  # likewise, of pipelines that diffusers 0.33.1 lacks
     "text_qwen3": ("Qwen3Model", QWEN3, torch.float32, 36, {"pipeline": "ZImagePipeline", "skip": 1}, z_image),
     "text_qwen3_states": ("Qwen3ForCausalLM", dict(QWEN3, tie_word_embeddings=True), torch.bfloat16, 36,
                           {"pipeline": "Flux2KleinPipeline", "states": [0, 1, 3]}, flux2_klein),
+    "text_qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", dict(text_config=QWEN25_VL, vision_config=VISION), torch.bfloat16, 36,
+                        {"pipeline": "QwenImagePipeline", "crop": 9, "zero_padding": True}, qwen_image),
+    "text_mistral3": ("Mistral3ForConditionalGeneration", dict(text_config=MISTRAL, vision_config=PIXTRAL), torch.bfloat16, 36,
+                      {"pipeline": "Flux2Pipeline", "states": [1, 2, 3]}, flux2),
 }
 SHARDED = {"text_llama": "120KB"}
 
@@ -134,7 +163,7 @@ def randomise(model):
 def make_ids(config, tokens):
     """Prompts of different lengths, with an end token behind each, and padding of that or of another token."""
     clip = "clip" in config.model_type
-    end = config.vocab_size - 1
+    end = config.get_text_config().vocab_size - 1
     ids = torch.full((2, tokens), end if clip else 0)
     mask = torch.zeros_like(ids)
     for row, length in enumerate((tokens // 3, tokens - 2)):
@@ -153,8 +182,8 @@ class Tokenizer:
     def __call__(self, prompts, **unused):
         return self.row
 
-    def apply_chat_template(self, messages, **unused):
-        return ""
+    def apply_chat_template(self, messages, tokenize=False, **unused):
+        return self.row if tokenize else ""
 
 
 def export(name, out, seed):

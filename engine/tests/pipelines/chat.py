@@ -2,7 +2,7 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|qwen_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; and
@@ -20,9 +20,10 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
-from diffusers import (AutoencoderKLFlux2, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Transformer2DModel, ZImagePipeline,
-                       ZImageTransformer2DModel)
-from transformers import Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model
+from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline,
+                       Flux2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
+from transformers import (Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM,
+                          Qwen3Model)
 
 from parts import run, save, shake, vae
 
@@ -82,6 +83,22 @@ def flux2_klein(options):
     return Flux2KleinPipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
 
 
+def qwen_image(options):
+    """Of what sees pictures there is as little as can be; the text's rotation has three axes of equal positions."""
+    tokens = tokenizer(Qwen2Tokenizer, "qwen2")
+    unet = transformer(QwenImageTransformer2DModel, "qwen_image")
+    width = unet.config.joint_attention_dim
+    text = {"hidden_size": width, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+            "vocab_size": len(tokens) + 3, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [1, 2, 2]}}
+    vision = {"depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "out_hidden_size": width, "patch_size": 2}
+    encoder = Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config={**text, **options.part}, vision_config=vision)).eval()
+    vae = AutoencoderKLQwenImage(base_dim=4, z_dim=unet.config.in_channels // 4, dim_mult=[1, 2], num_res_blocks=1,
+                                 temperal_downsample=[True], latents_mean=[-0.8, 0.7, 0.1, 1.0], latents_std=[2.8, 1.5, 0.7, 1.2]).eval()
+    scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=1.0, base_shift=0.5, max_shift=0.9,
+                                                max_image_seq_len=8192, shift_terminal=0.02)
+    return QwenImagePipeline(scheduler, shake(vae, 1), shake(encoder, 2), tokens, unet)
+
+
 def z_image_taken(made):
     return made.hidden_states[-2]
 
@@ -90,10 +107,16 @@ def flux2_klein_taken(made):
     return torch.cat([made.hidden_states[k] for k in (9, 18, 27)], -1)
 
 
+def qwen_image_taken(made):
+    return made.hidden_states[-1][:, 34:]
+
+
 # kind: how it is built, what it takes of its text encoder, whether its transformer sees the mask
-KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False)}
+KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
+         "qwen_image": (qwen_image, qwen_image_taken, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
-         "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40}}
+         "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
+         "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300}}
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
@@ -130,16 +153,31 @@ def watch(pipe, taken, masked, seen):
         prefix = "negative_" if "input_ids" in seen else ""
         seen.update({prefix + "input_ids": kwargs["input_ids"], prefix + "prompt_embeds": taken(made)})
         if masked:
-            seen[prefix + "prompt_attention_mask"] = kwargs["attention_mask"]
+            seen[prefix + "prompt_attention_mask"] = kwargs["attention_mask"][:, -taken(made).shape[1]:]
     return pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove
+
+
+def fill_up(seen, pad):
+    """Makes rows of both prompts as long as the longer one's: where the pipeline does not, we add zeros and padding."""
+    for name in [name for name in seen if f"negative_{name}" in seen]:
+        both = name, f"negative_{name}"
+        longest = max(seen[each].shape[1] for each in both)
+        for each in both:
+            rows = seen[each]
+            filled = rows.new_full((rows.shape[0], longest, *rows.shape[2:]), pad if "ids" in name else 0)
+            filled[:, :rows.shape[1]] = rows
+            seen[each] = filled
 
 
 def expect(kind, pipe, call, seed):
     _, taken, masked = KINDS[kind]
     seen, normed = {}, []
+    if kind == "qwen_image":
+        call = {"true_cfg_scale" if name == "guidance_scale" else name: value for name, value in call.items()}
     end = watch(pipe, taken, masked, seen)
-    pipe(**{**call, "num_inference_steps": 1}, output_type="latent")
+    pipe(**{**call, "num_inference_steps": 2}, output_type="latent")
     end()
+    fill_up(seen, pipe.tokenizer.pad_token_id)
     if hasattr(pipe, "_unpack_latents_with_ids"):  # FLUX.2 gives latents as its VAE takes them, and we as it denoises them
         unpack = pipe._unpack_latents_with_ids
         pipe._unpack_latents_with_ids = lambda *args: normed.append(unpack(*args)) or normed[-1]

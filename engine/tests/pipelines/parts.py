@@ -131,7 +131,7 @@ def run(pipe, call, seed, **more):
     if hasattr(pipe, "_unpack_latents"):
         latents = pipe._unpack_latents(latents, call["height"], call["width"], pipe.vae_scale_factor)
     picture = np.stack([np.asarray(p) for p in once("pil")])
-    return {"latents": latents[:, :, None], "image_u8": torch.from_numpy(picture)}
+    return {"latents": latents if latents.ndim == 5 else latents[:, :, None], "image_u8": torch.from_numpy(picture)}
 
 
 def save(tensors, *path, **dtypes):

@@ -540,7 +540,7 @@ def compare_parts(engine, count, seed):
     return 1 if failed else 0
 
 
-# ---- pipelines, as diffusers 0.33.1 has them, and 0.42.1 the last one --------------------------------------------------
+# ---- pipelines, as diffusers 0.33.1 has them, and 0.42.1 those of Qwen ---------------------------------------------------
 def ftfy_module():
     if sys.modules.get("ftfy", 0) is None:
         del sys.modules["ftfy"]
@@ -563,6 +563,10 @@ HUNYUAN_VIDEO = (
     "of the objects.3. Actions, events, behaviors temporal relationships, physical movement changes of the objects."
     "4. background environment, light, style and atmosphere.5. camera angles, movements, and transitions used in the video:"
     "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>")
+QWEN_USER = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+QWEN_SYSTEM = (
+    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, spatial relationships "
+    "of the objects and background:<|im_end|>\n")
 # pipeline: for each tokenizer the folder, class, row and what is done to a prompt
 PIPELINES = {
     "CogVideoXPipeline": [("t5", "T5Tokenizer", 226, str)],
@@ -575,7 +579,9 @@ PIPELINES = {
     "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
                                  ("t5_fast", "T5TokenizerFast", 256, str)],
     "WanPipeline": [("umt5", "T5TokenizerFast", 512, clean_wan)],
-    "ZImagePipeline": [("qwen2", "Qwen2Tokenizer", 512, "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n".format)],
+    "ZImagePipeline": [("qwen2", "Qwen2Tokenizer", 512, QWEN_USER.format)],
+    "Flux2KleinPipeline": [("qwen2_fast", "Qwen2TokenizerFast", 512, (QWEN_USER + "<think>\n\n</think>\n\n").format)],
+    "QwenImagePipeline": [("qwen2", "Qwen2Tokenizer", 512 + 34, (QWEN_SYSTEM + QWEN_USER).format)],
 }
 
 

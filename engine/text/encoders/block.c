@@ -96,7 +96,11 @@ static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_
     snprintf(key, sizeof key, "%s%s", scope->prefix, names[1]);
     const dit_linear_part parts[2] = {{.prefix = query, .rows = f->heads * D, .share = scope->share},
                                       {.prefix = key, .rows = f->key_heads * D, .share = scope->share}};
-    dit_status st = dit_weights_linear(scope->rt, scope->weights, parts, 2, f->width, order, &block->qkv);
+    dit_weights biased = *scope->weights;
+    dit_scope values = *scope;
+    biased.without_biases = !e->shape.qkv_biases;
+    values.weights = &biased;
+    dit_status st = dit_weights_linear(scope->rt, &biased, parts, 2, f->width, order, &block->qkv);
     free(order);
     for (int i = 0; st == DIT_OK && i < 2; i++) {
         const char *norm = e->klass->names.head_norms[i];
@@ -104,7 +108,7 @@ static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_
         if (norm) st = load_head_norm(e, scope, norm, &block->head_norm[i]);
     }
     if (st != DIT_OK) return st;
-    return scope_shared(scope, (const char *const[]){names[2], NULL}, f->key_heads * D, f->width, &block->values);
+    return scope_shared(&values, (const char *const[]){names[2], NULL}, f->key_heads * D, f->width, &block->values);
 }
 
 dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* All architectures. */
-static const text_class *const classes[] = {&text_t5,    &text_umt5,        &text_mt5,
-                                            &text_bert,  &text_clip,        &text_clip_projected,
-                                            &text_llama, &text_clip_vision, &text_qwen3};
+static const text_class *const classes[] = {&text_t5,    &text_umt5,           &text_mt5,     &text_bert,
+                                            &text_clip,  &text_clip_projected, &text_llama,   &text_clip_vision,
+                                            &text_qwen3, &text_qwen25_vl,      &text_mistral3};
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 /* ---- configs ----------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ typedef struct {
     bool causal;     /* a token sees those before it, and itself */
     bool gated;      /* an MLP is down(activation(in x) * up x); else down(activation(in x)) */
     bool biases;     /* linear layers of blocks have them, seeded ones too; a file says so itself */
+    bool qkv_biases; /* seeded q, k and v of rotary encoders have them */
     dit_activation activation;
     float slope;                   /* s of activation(s x) / s, which quick_gelu has; 0: 1 */
     double scale;                  /* of the logits; 0: 1 / sqrt(head_dim) */
@@ -46,12 +47,12 @@ typedef struct {
 typedef struct {
     const char *architectures[8]; /* entries of a config's "architectures", with NULL at the end */
     const char *model_type;       /* of a config that names no such architecture */
-    const char *prefixes[3];      /* what may stand before every name: the first that fits a file */
+    const char *prefixes[6];      /* what may stand before every name: the first that fits a file */
     text_names names;
     dit_status (*read)(const dit_config *config, text_shape *out);
 } text_class;
 extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_clip_vision, text_bert,
-    text_llama, text_qwen3;
+    text_llama, text_qwen3, text_qwen25_vl, text_mistral3;
 
 /* One block's weights. */
 typedef struct {

@@ -1,8 +1,11 @@
 /* Llama: RMS norms before each part, causal attention with rotary positions and shared key heads, a gated SiLU. Qwen3
- * has norms of q and k over a head besides.
- * Source: parameter names and arithmetic of transformers 4.51.3 LlamaModel and Qwen3Model; Touvron et al., LLaMA
- * (arXiv:2302.13971); Qwen3 Technical Report (arXiv:2505.09388). */
+ * has norms of q and k over a head besides; Qwen2.5-VL's language part has biases of q, k and v, Mistral 3's none.
+ * Source: parameter names and arithmetic of transformers 4.51.3 LlamaModel and Qwen3Model, and 5.23.0
+ * Qwen2_5_VLForConditionalGeneration and Mistral3ForConditionalGeneration; Touvron et al., LLaMA (arXiv:2302.13971);
+ * Qwen3 Technical Report (arXiv:2505.09388). */
 #include "engine/text/encoders/encoder_impl.h"
+
+#include "base/words.h"
 
 #include <math.h>
 
@@ -26,28 +29,44 @@ static const dit_config_field fields[] = {
 };
 
 static const dit_config_only only[] = {
-    {"rope_scaling", "null"}, {"attention_bias", "false"}, {"mlp_bias", "false"}, {"use_sliding_window", "false"}, {0}};
+    {"attention_bias", "false"}, {"mlp_bias", "false"}, {"use_sliding_window", "false"}, {0}};
 
-/* Newer releases of transformers write rope_theta into an object of its own. */
-static dit_status read_rotation(const dit_config *config, double *theta)
+/* Reads the kind of rotation, under one of two keys. Of text alone the axes of "mrope" have one position, so that it is
+ * the plain one. */
+static dit_status require_plain(const dit_config *rotation, const char *key)
 {
-    static const dit_config_only plain[] = {{"rope_type", "default"}, {0}};
-    const cJSON *rotation = NULL;
+    static const char *const plain[] = {"default", "mrope", NULL};
+    const char *type = plain[0];
+    DIT_TRY(dit_json_optional_string(rotation->doc, rotation->object, rotation->pointer, key, &type));
+    if (dit_words_find(plain, type) >= 0) return DIT_OK;
+    return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s/%s is %.80s", rotation->pointer, key, type),
+                              "implemented", plain);
+}
+
+/* Reads an object about rotations, which may be absent: newer releases of transformers write rope_theta into it. */
+static dit_status read_rotation(const dit_config *config, const char *key, double *theta)
+{
+    const cJSON *object = NULL;
     char at[256];
-    DIT_TRY(dit_json_optional_object(config->doc, config->object, config->pointer, "rope_parameters", &rotation));
-    if (!rotation) return DIT_OK;
-    dit_json_pointer_join(at, sizeof at, config->pointer, "rope_parameters");
-    const dit_config inner = {config->doc, rotation, at};
-    DIT_TRY(dit_config_require_only(&inner, plain));
-    return dit_json_optional_number(config->doc, rotation, at, "rope_theta", 1, 1e9, theta);
+    if (cJSON_IsNull(dit_json_member(config->object, key))) return DIT_OK;
+    DIT_TRY(dit_json_optional_object(config->doc, config->object, config->pointer, key, &object));
+    if (!object) return DIT_OK;
+    dit_json_pointer_join(at, sizeof at, config->pointer, key);
+    const dit_config rotation = {config->doc, object, at};
+    DIT_TRY(require_plain(&rotation, "rope_type"));
+    DIT_TRY(require_plain(&rotation, "type"));
+    return dit_json_optional_number(config->doc, object, at, "rope_theta", 1, 1e9, theta);
 }
 
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
     llama_config c;
+    double theta = 0;
     DIT_TRY(dit_config_require_only(config, only));
+    DIT_TRY(read_rotation(config, "rope_scaling", &theta));
+    DIT_TRY(read_rotation(config, "rope_parameters", &theta));
     DIT_TRY(dit_config_read(config, fields, &c));
-    DIT_TRY(read_rotation(config, &c.theta));
+    if (theta > 0) c.theta = theta;
     if (!c.key_heads) c.key_heads = c.heads;
     if (!c.head_dim) c.head_dim = c.width / c.heads;
     if (c.head_dim < 2 || c.head_dim % 2)
@@ -65,7 +84,39 @@ static dit_status read_config(const dit_config *config, text_shape *out)
     return text_activation_read(config, "silu", out);
 }
 
-/* What both call their parameters, but for norms of q and k. */
+/* Reads the language part of a model that sees pictures, too: an object of its own, or the config itself. */
+static dit_status read_language(const dit_config *config, text_shape *out)
+{
+    const cJSON *object = NULL;
+    char at[256];
+    DIT_TRY(dit_json_optional_object(config->doc, config->object, config->pointer, "text_config", &object));
+    if (!object) return read_config(config, out);
+    dit_json_pointer_join(at, sizeof at, config->pointer, "text_config");
+    return read_config(&(dit_config){config->doc, object, at}, out);
+}
+
+static dit_status read_qwen25_vl(const dit_config *config, text_shape *out)
+{
+    DIT_TRY(read_language(config, out));
+    out->qkv_biases = true;
+    return DIT_OK;
+}
+
+/* Tokens within the window see all before them, so that no more of them are taken. */
+static dit_status read_mistral3(const dit_config *config, text_shape *out)
+{
+    int64_t window = 0;
+    DIT_TRY(read_language(config, out));
+    const cJSON *text = dit_json_member(config->object, "text_config");
+    if (cJSON_IsNull(dit_json_member(text, "sliding_window"))) return DIT_OK;
+    char at[256];
+    dit_json_pointer_join(at, sizeof at, config->pointer, "text_config");
+    DIT_TRY(dit_json_optional_int(config->doc, text, at, "sliding_window", 1, 1 << 24, &window));
+    if (window && window < out->facts.max_tokens) out->facts.max_tokens = window;
+    return DIT_OK;
+}
+
+/* What all call their parameters, but for norms of q and k. */
 #define LLAMA_NAMES                                                                                                    \
     .tokens = {"embed_tokens.weight"}, .block = "layers.",                                                             \
     .qkv = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, .out = "self_attn.o_proj",                    \
@@ -86,4 +137,26 @@ const text_class text_qwen3 = {
     .prefixes = {"", "model."},
     .names = {LLAMA_NAMES, .head_norms = {"self_attn.q_norm", "self_attn.k_norm"}},
     .read = read_config,
+};
+
+/* Where the language part of a model that sees pictures stands in a file. */
+#define LANGUAGE_PREFIXES                                                                                              \
+    {                                                                                                                  \
+        "", "model.", "model.language_model.", "language_model.", "language_model.model."                              \
+    }
+
+const text_class text_qwen25_vl = {
+    .architectures = {"Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLModel"},
+    .model_type = "qwen2_5_vl",
+    .prefixes = LANGUAGE_PREFIXES,
+    .names = {LLAMA_NAMES},
+    .read = read_qwen25_vl,
+};
+
+const text_class text_mistral3 = {
+    .architectures = {"Mistral3ForConditionalGeneration", "Mistral3Model"},
+    .model_type = "mistral3",
+    .prefixes = LANGUAGE_PREFIXES,
+    .names = {LLAMA_NAMES},
+    .read = read_mistral3,
 };
