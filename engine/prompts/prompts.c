@@ -45,6 +45,7 @@ typedef struct {
 static const take_row rows[] = {
     {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"Flux2KleinPipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {9, 18, 27}}},
+    {"Flux2Pipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {10, 20, 30}}},
     {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},

@@ -54,7 +54,7 @@ for kind in wan wan_i2v hunyuan_video cogvideox latte; do
         skip "video.py makes $kind again" "$python has no ftfy"
     fi
 done
-later=${peers%/*}/census-0.42.1/bin/python chats=(z_image flux2_klein qwen_image)
+later=${peers%/*}/census-0.42.1/bin/python chats=(z_image flux2_klein flux2 qwen_image)
 for kind in "${chats[@]}"; do
     chat_again() { "$later" engine/tests/pipelines/chat.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
     if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then

@@ -12,11 +12,21 @@
 static const struct {
     const char *folder, *class_name;
 } cases[] = {
-    {"bert", "BertTokenizer"},      {"bert_fast", "BertTokenizerFast"}, {"clip", "CLIPTokenizer"},
-    {"clip_bang", "CLIPTokenizer"}, {"clip_fast", "CLIPTokenizerFast"}, {"llama", "LlamaTokenizerFast"},
-    {"mt5", "T5Tokenizer"},         {"qwen2", "Qwen2Tokenizer"},        {"qwen2_fast", "Qwen2TokenizerFast"},
-    {"t5", "T5Tokenizer"},          {"t5", "T5TokenizerFast"},          {"t5_fast", "T5TokenizerFast"},
-    {"t5_new", "T5Tokenizer"},      {"umt5", "T5TokenizerFast"},
+    {"bert", "BertTokenizer"},
+    {"bert_fast", "BertTokenizerFast"},
+    {"clip", "CLIPTokenizer"},
+    {"clip_bang", "CLIPTokenizer"},
+    {"clip_fast", "CLIPTokenizerFast"},
+    {"llama", "LlamaTokenizerFast"},
+    {"mistral", "PreTrainedTokenizerFast"},
+    {"mt5", "T5Tokenizer"},
+    {"qwen2", "Qwen2Tokenizer"},
+    {"qwen2_fast", "Qwen2TokenizerFast"},
+    {"t5", "T5Tokenizer"},
+    {"t5", "T5TokenizerFast"},
+    {"t5_fast", "T5TokenizerFast"},
+    {"t5_new", "T5Tokenizer"},
+    {"umt5", "T5TokenizerFast"},
 };
 
 /* Skips a test where there are no tokenizers. */
@@ -71,7 +81,8 @@ static void assert_answer(const char *folder, const dit_tokenizer *tokenizer, co
     assert_ok(dit_tokenize(tokenizer, text, &rule, ids, mask, &count));
     assert_ids(folder, text, cJSON_GetArrayItem(answer, 1), ids, length);
     assert_int_equal(count, cJSON_GetArrayItem(answer, 2)->valueint);
-    for (int64_t i = 0; i < length; i++) assert_int_equal(mask[i], i < count);
+    int64_t first = strcmp(folder, "mistral") == 0 ? length - count : 0; /* it pads on the left */
+    for (int64_t i = 0; i < length; i++) assert_int_equal(mask[i], i >= first && i < first + count);
 }
 
 static void assert_folder(const char *folder, const char *class_name, const dit_json *texts)

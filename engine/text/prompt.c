@@ -18,6 +18,15 @@
     "5. camera angles, movements, and transitions used in the video:<|eot_id|>"                                        \
     "<|start_header_id|>user<|end_header_id|>\n\n"
 
+/* A template that begins with the start token gets no further special tokens, as apply_chat_template has it. */
+#define START_TOKEN "<s>"
+
+/* What Mistral 3's chat template makes of FLUX.2's system message and a user's. */
+#define FLUX2_SYSTEM                                                                                                   \
+    START_TOKEN "[SYSTEM_PROMPT]You are an AI that reasons about image descriptions. You give structured responses "   \
+                "focusing on object relationships, object\nattribution and actions without speculation."               \
+                "[/SYSTEM_PROMPT][INST]"
+
 /* What Qwen3's chat template makes of a user's message, when the answer may think, and when it may not. */
 #define QWEN3_USER      "<|im_start|>user\n"
 #define QWEN3_ASSISTANT "<|im_end|>\n<|im_start|>assistant\n"
@@ -32,6 +41,7 @@
 #define RULE_LIST(X) \
     X(CogVideoXPipeline,        tokenizer,   text_encoder,   226,   0,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(Flux2KleinPipeline,       tokenizer,   text_encoder,   512,   0,  0, true,  false, KEPT,   AS_IS,       QWEN3_USER, QWEN3_NO_THOUGHT) \
+    X(Flux2Pipeline,            tokenizer,   text_encoder,   512,   0,  0, true,  false, KEPT,   NO_IMAGES,   FLUX2_SYSTEM, "[/INST]") \
     X(FluxPipeline,             tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(FluxPipeline,             tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer,   text_encoder,    77,  77,  0, true,  true,  KEPT,   AS_IS,       "", "") \
@@ -116,13 +126,25 @@ static dit_status clean_wan(dit_span prompt, dit_buffer *out)
     return st;
 }
 
+static void drop_images(dit_span prompt, dit_buffer *out)
+{
+    static const char image[] = "[IMG]";
+    const size_t length = sizeof image - 1;
+    while (prompt.length) {
+        size_t taken = prompt.length >= length && memcmp(prompt.at, image, length) == 0 ? length : 1;
+        if (taken == 1) dit_buffer_append(out, prompt.at, 1);
+        prompt.at += taken, prompt.length -= taken;
+    }
+}
+
 static dit_status clean(dit_prompt_cleaning how, dit_span prompt, dit_buffer *out)
 {
     dit_buffer lower = {0};
     if (how == DIT_PROMPT_WAN) return clean_wan(prompt, out);
     if (how == DIT_PROMPT_CAPTION) return dit_caption_clean(prompt, out);
-    if (how == DIT_PROMPT_AS_IS) {
-        dit_buffer_append(out, prompt.at, prompt.length);
+    if (how == DIT_PROMPT_AS_IS || how == DIT_PROMPT_NO_IMAGES) {
+        if (how == DIT_PROMPT_NO_IMAGES) drop_images(prompt, out);
+        if (how == DIT_PROMPT_AS_IS) dit_buffer_append(out, prompt.at, prompt.length);
         return DIT_OK;
     }
     dit_append_lower(&lower, prompt, true);
@@ -149,7 +171,8 @@ int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length)
 dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, const char *prompt,
                                int64_t length, int32_t *ids, int32_t *mask, int64_t *count)
 {
-    const dit_token_rule row = {.length = dit_prompt_row(rule, length)};
+    const dit_token_rule row = {.length = dit_prompt_row(rule, length),
+                                .no_special_tokens = strncmp(rule->before, START_TOKEN, sizeof START_TOKEN - 1) == 0};
     char *text;
     if (rule->longest > 0 && length > rule->longest)
         return DIT_FAIL(DIT_ERR_SHAPE, "max_sequence_length is %lld; %s allows at most %lld", (long long)length,

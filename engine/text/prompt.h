@@ -13,6 +13,7 @@ typedef enum {
     DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt and Latte, and what their
                                True is without two more Python packages */
     DIT_PROMPT_CAPTION,     /* clean_caption=True with them: see engine/text/caption.h */
+    DIT_PROMPT_NO_IMAGES,   /* without "[IMG]", which stands for a picture: FLUX.2's format_input */
     DIT_PROMPT_WAN,         /* prompt_clean of Wan: see dit_prompt_clean */
 } dit_prompt_cleaning;
 
@@ -41,7 +42,8 @@ typedef struct {
     bool transformer_sees_mask; /* and of the transformer */
     dit_prompt_padding padding;
     dit_prompt_cleaning cleaning;
-    const char *before, *after; /* text around the prompt; "" for none */
+    const char *before, *after; /* text around the prompt, "" for none; what begins with START_TOKEN (prompt.c) has all
+                                   special tokens */
 } dit_prompt_rule;
 
 /* The rules of a pipeline's text encoders, in the order of its tokenizers; *count 0 when the table lacks it. */

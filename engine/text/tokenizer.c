@@ -51,6 +51,7 @@ static const dit_tokenizer_class classes[] = {
     {"Qwen2TokenizerFast", true, NULL, NULL, QWEN_ROLES, 0, false},
     {"T5Tokenizer", false, t5_files, dit_open_t5, T5_ROLES, 100, false},
     {"T5TokenizerFast", true, t5_files, dit_open_t5_fast, T5_ROLES, 100, false},
+    {"TokenizersBackend", true, NULL, NULL, {NULL}, 0, false}, /* PreTrainedTokenizerFast since transformers 5 */
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
@@ -196,7 +197,8 @@ dit_status dit_tokenizer_open_part(const char *pipeline_folder, const char *part
     dit_status st = cJSON_IsString(name)
                         ? dit_tokenizer_path(&source, part, path)
                         : dit_json_fail(&index, "", DIT_ERR_JSON_MISSING, "there is no \"%s\": [library, class]", part);
-    if (st == DIT_OK) st = dit_tokenizer_open(path, name->valuestring, out);
+    bool processor = st == DIT_OK && strstr(name->valuestring, "Processor"); /* it holds a tokenizer */
+    if (st == DIT_OK) st = dit_tokenizer_open(path, processor ? NULL : name->valuestring, out);
     dit_json_release(&index);
     return st;
 }

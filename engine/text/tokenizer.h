@@ -29,7 +29,7 @@ typedef struct dit_tokenizer dit_tokenizer;
  * damaged file of another kind; DIT_ERR_MEMORY. */
 dit_status dit_tokenizer_open(const char *folder, const char *class_name, dit_tokenizer **out);
 /* Opens a tokenizer of a pipeline's folder: `part` is its member of model_index.json ("tokenizer", "tokenizer_2"),
- * which names the class. Errors: as dit_tokenizer_open; DIT_ERR_JSON_MISSING when model_index.json has no such part. */
+ * which names the class, or a processor around one that tokenizer_config.json names. Errors: as dit_tokenizer_open; DIT_ERR_JSON_MISSING when model_index.json has no such part. */
 dit_status dit_tokenizer_open_part(const char *pipeline_folder, const char *part, dit_tokenizer **out);
 void dit_tokenizer_close(dit_tokenizer *tokenizer); /* accepts NULL */
 

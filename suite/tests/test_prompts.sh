@@ -12,7 +12,7 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit z_image flux2_klein qwen_image; do
+for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done

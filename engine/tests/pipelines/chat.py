@@ -2,7 +2,7 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein|qwen_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|flux2|qwen_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; and
@@ -20,9 +20,9 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
-from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline,
+from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Pipeline,
                        Flux2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
-from transformers import (Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM,
+from transformers import (Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM,
                           Qwen3Model)
 
 from parts import run, save, shake, vae
@@ -31,6 +31,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 # What Qwen3's template makes of one message of a user, before the model answers.
 QWEN3_TEMPLATE = ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
                   "{% if not enable_thinking %}<think>\n\n</think>\n\n{% endif %}")
+
+
+# What Mistral Small 3's template makes of a system message and a user's.
+MISTRAL_TEMPLATE = ("{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}[SYSTEM_PROMPT]{{ m.content[0].text }}[/SYSTEM_PROMPT]"
+                    "{% else %}[INST]{% for part in m.content %}{{ part.text }}{% endfor %}[/INST]{% endif %}{% endfor %}")
 
 
 # ---- parts -------------------------------------------------------------------------------------------------------------
@@ -83,6 +88,23 @@ def flux2_klein(options):
     return Flux2KleinPipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
 
 
+def flux2(options):
+    """The pipeline takes the states after blocks 10, 20 and 30; of what sees pictures there is as little as can be."""
+    tokens = tokenizer(PreTrainedTokenizerFast, "mistral", MISTRAL_TEMPLATE)
+    tokens.wrapped = "PixtralProcessor"
+    width = 12
+    unet = Flux2Transformer2DModel(in_channels=16, num_layers=1, num_single_layers=1, num_attention_heads=2, attention_head_dim=16,
+                                   joint_attention_dim=3 * width, axes_dims_rope=(4, 4, 4, 4)).eval()
+    text = {"model_type": "mistral", "vocab_size": len(tokens) + 3, "hidden_size": width, "intermediate_size": 16, "num_hidden_layers": 31,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "sliding_window": None,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e9}}
+    vision = {"model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 2,
+              "image_size": 4, "patch_size": 2}
+    encoder = Mistral3ForConditionalGeneration(Mistral3Config(text_config={**text, **options.part}, vision_config=vision)).eval()
+    scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=3.0)
+    return Flux2Pipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
+
+
 def qwen_image(options):
     """Of what sees pictures there is as little as can be; the text's rotation has three axes of equal positions."""
     tokens = tokenizer(Qwen2Tokenizer, "qwen2")
@@ -103,6 +125,10 @@ def z_image_taken(made):
     return made.hidden_states[-2]
 
 
+def flux2_taken(made):
+    return torch.cat([made.hidden_states[k] for k in (10, 20, 30)], -1)
+
+
 def flux2_klein_taken(made):
     return torch.cat([made.hidden_states[k] for k in (9, 18, 27)], -1)
 
@@ -113,9 +139,11 @@ def qwen_image_taken(made):
 
 # kind: how it is built, what it takes of its text encoder, whether its transformer sees the mask
 KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
+         "flux2": (flux2, flux2_taken, False),
          "qwen_image": (qwen_image, qwen_image_taken, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
          "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
+         "flux2": {"guidance_scale": 4.0, "max_sequence_length": 300},
          "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300}}
 
 
@@ -134,6 +162,15 @@ def store(part, dtype):
         parameter.data = parameter.data.to(dtype)
 
 
+def name_processor(pipe, out):
+    """The pipeline has a tokenizer within a processor, which does the same to text alone and needs torchvision for pictures."""
+    wrapped, path = getattr(pipe.tokenizer, "wrapped", None), pathlib.Path(out, "model_index.json")
+    if wrapped:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        index["tokenizer"] = ["transformers", wrapped]
+        path.write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+
+
 def write(pipe, out):
     """A folder as diffusers saves it; what computes afterwards is what is stored."""
     for name in ("text_encoder", "vae"):
@@ -144,6 +181,7 @@ def write(pipe, out):
             store(part, torch.float32)
         if hasattr(part, "home"):
             link(part, pathlib.Path(out, name))
+    name_processor(pipe, out)
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
@@ -177,7 +215,7 @@ def expect(kind, pipe, call, seed):
     end = watch(pipe, taken, masked, seen)
     pipe(**{**call, "num_inference_steps": 2}, output_type="latent")
     end()
-    fill_up(seen, pipe.tokenizer.pad_token_id)
+    fill_up(seen, getattr(pipe.tokenizer, "pad_token_id", None))
     if hasattr(pipe, "_unpack_latents_with_ids"):  # FLUX.2 gives latents as its VAE takes them, and we as it denoises them
         unpack = pipe._unpack_latents_with_ids
         pipe._unpack_latents_with_ids = lambda *args: normed.append(unpack(*args)) or normed[-1]

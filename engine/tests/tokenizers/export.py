@@ -46,6 +46,7 @@ CASES = {
     ("bert", "BertTokenizer"): 77,
     ("bert_fast", "BertTokenizerFast"): 77,
     ("llama", "LlamaTokenizerFast"): 351,
+    ("mistral", "PreTrainedTokenizerFast"): 128,
     ("qwen2", "Qwen2Tokenizer"): 128,
     ("qwen2_fast", "Qwen2TokenizerFast"): 128,
 }
@@ -386,6 +387,21 @@ def make_llama():
     write("llama", "special_tokens_map.json", {"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>", "pad_token": "<pad>"})
 
 
+def make_mistral():
+    """As Mistral Small 3's: a template has all special tokens, and padding stands on the left."""
+    from tokenizers import AddedToken, processors
+    t = train_bytes(LLAMA, 1200, 10)
+    names = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "<pad>", "[IMG]", "[IMG_BREAK]", "[IMG_END]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"]
+    t.add_special_tokens([AddedToken(n, special=True, normalized=False) for n in names])
+    t.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", t.token_to_id("<s>"))])
+    os.makedirs(os.path.join(HERE, "mistral"), exist_ok=True)
+    t.save(os.path.join(HERE, "mistral", "tokenizer.json"), pretty=False)
+    write("mistral", "tokenizer_config.json", {
+        "added_tokens_decoder": {str(t.token_to_id(n)): token(n) for n in names}, "bos_token": "<s>", "clean_up_tokenization_spaces": False,
+        "eos_token": "</s>", "model_max_length": 131072, "pad_token": "<pad>", "padding_side": "left",
+        "tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>"})
+
+
 def make_qwen2():
     from tokenizers import AddedToken, normalizers, processors
     t = train_bytes(QWEN, 1500, 8)
@@ -434,6 +450,7 @@ def make():
     make_t5()
     make_bert()
     make_llama()
+    make_mistral()
     make_qwen2()
 
 
@@ -540,7 +557,7 @@ def compare_parts(engine, count, seed):
     return 1 if failed else 0
 
 
-# ---- pipelines, as diffusers 0.33.1 has them, and 0.42.1 those of Qwen ---------------------------------------------------
+# ---- pipelines, as diffusers 0.33.1 has them, and 0.42.1 those of Qwen and Mistral ---------------------------------------
 def ftfy_module():
     if sys.modules.get("ftfy", 0) is None:
         del sys.modules["ftfy"]
@@ -567,6 +584,16 @@ QWEN_USER = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 QWEN_SYSTEM = (
     "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, spatial relationships "
     "of the objects and background:<|im_end|>\n")
+FLUX2 = (
+    "[SYSTEM_PROMPT]You are an AI that reasons about image descriptions. You give structured responses focusing on object "
+    "relationships, object\nattribution and actions without speculation.[/SYSTEM_PROMPT][INST]{}[/INST]")
+
+
+def clean_flux2(prompt):
+    """The tokenizer adds the start token, which stands in the pipeline's text."""
+    return FLUX2.format(prompt.replace("[IMG]", ""))
+
+
 # pipeline: for each tokenizer the folder, class, row and what is done to a prompt
 PIPELINES = {
     "CogVideoXPipeline": [("t5", "T5Tokenizer", 226, str)],
@@ -581,6 +608,7 @@ PIPELINES = {
     "WanPipeline": [("umt5", "T5TokenizerFast", 512, clean_wan)],
     "ZImagePipeline": [("qwen2", "Qwen2Tokenizer", 512, QWEN_USER.format)],
     "Flux2KleinPipeline": [("qwen2_fast", "Qwen2TokenizerFast", 512, (QWEN_USER + "<think>\n\n</think>\n\n").format)],
+    "Flux2Pipeline": [("mistral", "PreTrainedTokenizerFast", 512, clean_flux2)],
     "QwenImagePipeline": [("qwen2", "Qwen2Tokenizer", 512 + 34, (QWEN_SYSTEM + QWEN_USER).format)],
 }
 
