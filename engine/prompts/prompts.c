@@ -55,7 +55,7 @@ static const take_row rows[] = {
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
-    {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline",
      "text_encoder_2",

@@ -34,6 +34,11 @@ json.dump(index, open("bare/model_index.json", "w"))' && mapfile -t arguments < 
         python3 compare.py "$golden/sd3/without_t5.safetensors" without/embeddings.safetensors without/latents.safetensors
 }
 ok "sd3 without T5: latents of two prompts, two pictures each" without_t5
+several() { # of two prompts, two pictures each, which diffusers gives masks of another prompt
+    run qwen_image several --prompt "the blue sea" --num_images_per_prompt 2 >answer &&
+        python3 compare.py "$golden/qwen_image/several.safetensors" several/latents.safetensors
+}
+ok "qwen_image: latents of two prompts, two pictures each" several
 ranks() { # KIND OPTION...: as diffusers, shared by ranks
     run "$1" ranks "${@:2}" >answer && python3 compare.py "$golden/$1/expected.safetensors" ranks/embeddings.safetensors ranks/latents.safetensors &&
         within ranks/image.png "$1/image.png"

@@ -5,9 +5,10 @@ diffusers makes of a prompt.
     chat.py z_image|flux2_klein|flux2|qwen_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
-prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; and
-call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders and VAEs are
-stored in bf16; diffusers runs all in float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
+prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; of
+qwen_image several.safetensors, latents of two prompts with two pictures each; and call.json, the arguments of the run, of which
+--set changes one. --part changes the text encoder's config. Text encoders and VAEs are stored in bf16; diffusers runs all in
+float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
 import argparse
@@ -22,8 +23,8 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 import torch
 from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Pipeline,
                        Flux2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
-from transformers import (Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM,
-                          Qwen3Model)
+from transformers import (Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
+                          Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
 from parts import run, save, shake, vae
 
@@ -207,15 +208,27 @@ def fill_up(seen, pad):
             seen[each] = filled
 
 
+def arguments(kind, call):
+    """The call by the names of the pipeline."""
+    scale = "true_cfg_scale" if kind == "qwen_image" else "guidance_scale"
+    return {scale if name == "guidance_scale" else name: value for name, value in call.items()}
+
+
+def write_several(pipe, call, options):
+    """several.safetensors: of two prompts, two pictures each. The pipeline gives pictures the mask of another prompt."""
+    more = {"prompt": [options.prompt, "the blue sea"], "negative_prompt": [call["negative_prompt"]] * 2, "num_images_per_prompt": 2}
+    made = run(pipe, {**arguments(options.kind, call), **more}, options.seed)
+    save({"latents": made["latents"]}, options.out, "several.safetensors")
+
+
 def expect(kind, pipe, call, seed):
     _, taken, masked = KINDS[kind]
     seen, normed = {}, []
-    if kind == "qwen_image":
-        call = {"true_cfg_scale" if name == "guidance_scale" else name: value for name, value in call.items()}
+    call = arguments(kind, call)
     end = watch(pipe, taken, masked, seen)
     pipe(**{**call, "num_inference_steps": 2}, output_type="latent")
     end()
-    fill_up(seen, getattr(pipe.tokenizer, "pad_token_id", None))
+    fill_up(seen, pipe.tokenizer.pad_token_id)
     if hasattr(pipe, "_unpack_latents_with_ids"):  # FLUX.2 gives latents as its VAE takes them, and we as it denoises them
         unpack = pipe._unpack_latents_with_ids
         pipe._unpack_latents_with_ids = lambda *args: normed.append(unpack(*args)) or normed[-1]
@@ -244,6 +257,8 @@ def main():
     write(pipe, options.out)
     call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], **pairs(options.set)}
     save(expect(options.kind, pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
+    if options.kind == "qwen_image":
+        write_several(pipe, call, options)
     pathlib.Path(options.out, "call.json").write_text(json.dumps({**call, "seed": options.seed}, indent=1) + "\n", encoding="utf-8")
 
 
