@@ -15,10 +15,29 @@ const char *const *dit_request_scopes(void)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+dit_status dit_request_read_states(const dit_json *doc, const cJSON *object, const char *at, int64_t layers,
+                                   int64_t *states, int64_t *last)
+{
+    const cJSON *list = NULL, *item;
+    *states = *last = 0;
+    DIT_TRY(dit_json_optional_array(doc, object, at, "states", &list));
+    cJSON_ArrayForEach(item, list)
+    {
+        double after = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (!(after > (double)*last && after <= (double)layers && after == (double)(int64_t)after))
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE,
+                                 "states is not a list of blocks in 1..%lld, in rising order", (long long)layers);
+        *last = (int64_t)after;
+        ++*states;
+    }
+    return DIT_OK;
+}
+
 static dit_status read_encoder(const dit_json *doc, const cJSON *object, const char *at, dit_request_encoder *out)
 {
-    static const char *const keys[] = {"name",   "layers", "width",     "heads", "head_dim", "feed_forward", "gated",
-                                       "tokens", "runs",   "key_heads", "skip",  "crop",     "pooled",       NULL};
+    static const char *const keys[] = {"name",         "layers", "width",  "heads",  "head_dim",
+                                       "feed_forward", "gated",  "tokens", "runs",   "key_heads",
+                                       "skip",         "crop",   "pooled", "states", NULL};
     const struct {
         const char *key;
         int64_t most, *value;
@@ -42,6 +61,7 @@ static dit_status read_encoder(const dit_json *doc, const cJSON *object, const c
     DIT_TRY(dit_json_optional_int(doc, object, at, "skip", 0, out->layers, &out->skip));
     DIT_TRY(dit_json_optional_int(doc, object, at, "crop", 0, out->tokens - 1, &out->crop));
     DIT_TRY(dit_json_optional_int(doc, object, at, "pooled", 0, 1 << 20, &out->pooled));
+    DIT_TRY(dit_request_read_states(doc, object, at, out->layers, &out->states, &out->last));
     return dit_json_optional_bool(doc, object, at, "gated", &out->gated);
 }
 
@@ -129,6 +149,12 @@ dit_status dit_request_read(const dit_json *doc, dit_request *out)
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
 
+static int64_t blocks_of(const dit_request_encoder *e)
+{
+    if (e->pooled) return e->layers;
+    return e->states ? e->last : e->layers - e->skip;
+}
+
 dit_text_facts dit_request_text(const dit_request *request, int encoder, int64_t element_bytes)
 {
     const dit_request_encoder *e = &request->encoders[encoder];
@@ -136,10 +162,11 @@ dit_text_facts dit_request_text(const dit_request *request, int encoder, int64_t
                             .tokens = e->tokens,
                             .kept_tokens = e->tokens - e->crop,
                             .width = e->width,
+                            .states = e->states,
                             .pooled = e->pooled,
                             .heads = e->heads,
                             .key_heads = e->key_heads,
-                            .blocks = e->pooled ? e->layers : e->layers - e->skip,
+                            .blocks = blocks_of(e),
                             .element_bytes = element_bytes};
 }
 

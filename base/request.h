@@ -32,7 +32,8 @@ enum { DIT_REQUEST_ENCODERS = 4 };
 typedef struct {
     const char *name;
     int64_t layers, width, heads, head_dim, feed_forward, tokens, runs, key_heads, skip, crop, pooled;
-    bool gated; /* an MLP has three matrices (T5 1.1, Llama), else two */
+    int64_t states, last; /* hidden states beside each other, and the block after which the last one is; 0: by skip */
+    bool gated;           /* an MLP has three matrices (T5 1.1, Llama), else two */
 } dit_request_encoder;
 
 typedef struct {
@@ -45,6 +46,10 @@ typedef struct {
     dit_rows_facts rows; /* of a shared decode                         */
 } dit_request;
 
+/* Reads "states" of a text encoder's object, the blocks after which hidden states are taken, of `layers`: how many there
+ * are, and the last one; 0 where it is absent. Errors: DIT_ERR_JSON_*. */
+dit_status dit_request_read_states(const dit_json *doc, const cJSON *object, const char *at, int64_t layers,
+                                   int64_t *states, int64_t *last);
 /* Reads all of it from the case at the root of `doc`. `ranks` share a decode where its "parallel" has rows_degree.
  * Errors: DIT_ERR_JSON_*; those of dit_rows_read. */
 dit_status dit_request_read(const dit_json *doc, dit_request *out);

@@ -24,6 +24,27 @@ static dit_status read_text(const char *text, dit_request *out)
     return st;
 }
 
+#define QWEN(states)                                                                                                   \
+    "{\"measure\":{\"scope\":\"latents\"},\"conditions\":{\"text_encoder_parallel\":\"tensor\"},\"text_encoders\":["   \
+    "{\"name\":\"qwen3\",\"layers\":4,\"width\":32,\"heads\":4,\"head_dim\":8,\"feed_forward\":48,\"tokens\":24,"      \
+    "\"runs\":2,\"states\":" states "}]}"
+
+/* Blocks run up to the last state that is taken, and embeddings are as wide as all of them. */
+static void states_say_which_blocks_run(void **state)
+{
+    dit_request request;
+    (void)state;
+    assert_ok(read_text(QWEN("[1, 3]"), &request));
+    dit_text_facts facts = dit_request_text(&request, 0, 4);
+    assert_int_equal(facts.blocks, 3);
+    assert_int_equal(dit_text_embedding_floats(&facts), 2 * 24 * 32);
+    assert_int_equal(read_text(QWEN("[3, 1]"), &request), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text(QWEN("[0]"), &request), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text(QWEN("[5]"), &request), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text(QWEN("[\"1\"]"), &request), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text(QWEN("3"), &request), DIT_ERR_JSON_TYPE);
+}
+
 static void a_case_without_a_scope_has_nothing_beside(void **state)
 {
     dit_request request;
@@ -138,6 +159,7 @@ static void mistakes_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_say_which_blocks_run),
         cmocka_unit_test(a_case_without_a_scope_has_nothing_beside),
         cmocka_unit_test(encoders_send_the_sum_of_their_closed_forms),
         cmocka_unit_test(prompts_are_those_listed_or_one_for_each_image),

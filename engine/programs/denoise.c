@@ -168,11 +168,11 @@ static dit_status check_told(const denoise *d)
     told.decode_ranks = 1;
     dit_request_predict(&told, ranks, rank, dit_dtype_bytes(p->kase.dtype), &expected);
     if (memcmp(&expected, &d->parts.prompts.predicted, sizeof expected) == 0) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
-                                   "the case's text_encoders would send %lld bytes from rank %d, the folder's %lld",
-                                   (long long)dit_volume_total_bytes(&expected), rank,
-                                   (long long)dit_volume_total_bytes(&d->parts.prompts.predicted)),
-                          "tokens, widths, heads, skip, crop and pooled of text_encoders must be those of the folder");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_SHAPE, "the case's text_encoders would send %lld bytes from rank %d, the folder's %lld",
+                 (long long)dit_volume_total_bytes(&expected), rank,
+                 (long long)dit_volume_total_bytes(&d->parts.prompts.predicted)),
+        "tokens, widths, heads, skip, states, crop and pooled of text_encoders must be those of the folder");
 }
 
 static dit_status denoise_all(denoise *d, const dit_program_args *args)

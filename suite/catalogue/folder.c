@@ -122,6 +122,9 @@ static const encoder_names classes[] = {
     {"clip_text_model", "num_hidden_layers", "hidden_size", "num_attention_heads", NULL, "intermediate_size", false},
     {"bert", "num_hidden_layers", "hidden_size", "num_attention_heads", NULL, "intermediate_size", false},
     {"llama", "num_hidden_layers", "hidden_size", "num_attention_heads", "head_dim", "intermediate_size", true},
+    {"qwen3", "num_hidden_layers", "hidden_size", "num_attention_heads", "head_dim", "intermediate_size", true},
+    {"qwen2_5_vl", "num_hidden_layers", "hidden_size", "num_attention_heads", "head_dim", "intermediate_size", true},
+    {"mistral3", "num_hidden_layers", "hidden_size", "num_attention_heads", "head_dim", "intermediate_size", true},
 };
 
 static const encoder_names *find_class(const dit_json *config)
@@ -139,28 +142,28 @@ static bool is_projected(const dit_json *config)
     return cJSON_IsString(first) && strstr(first->valuestring, "WithProjection");
 }
 
-static dit_status set_sizes(const dit_json *config, const encoder_names *names, cJSON *entry)
+/* `sizes`: the object of the config that has them. */
+static dit_status set_sizes(const dit_json *config, const cJSON *sizes, const encoder_names *names, cJSON *entry)
 {
     int64_t width, heads, value;
-    DIT_TRY(dit_json_require_int(config, config->root, "", names->width, 1, 1 << 20, &width));
-    DIT_TRY(dit_json_require_int(config, config->root, "", names->heads, 1, 1 << 16, &heads));
+    DIT_TRY(dit_json_require_int(config, sizes, "", names->width, 1, 1 << 20, &width));
+    DIT_TRY(dit_json_require_int(config, sizes, "", names->heads, 1, 1 << 16, &heads));
     DIT_TRY(set_number(entry, "width", width));
     DIT_TRY(set_number(entry, "heads", heads));
-    DIT_TRY(dit_json_require_int(config, config->root, "", names->layers, 1, 1000, &value));
+    DIT_TRY(dit_json_require_int(config, sizes, "", names->layers, 1, 1000, &value));
     DIT_TRY(set_number(entry, "layers", value));
-    DIT_TRY(dit_json_require_int(config, config->root, "", names->feed_forward, 1, 1 << 22, &value));
+    DIT_TRY(dit_json_require_int(config, sizes, "", names->feed_forward, 1, 1 << 22, &value));
     DIT_TRY(set_number(entry, "feed_forward", value));
     value = width / heads > 0 ? width / heads : 1;
-    if (names->head_dim) DIT_TRY(dit_json_optional_int(config, config->root, "", names->head_dim, 1, 1 << 16, &value));
+    if (names->head_dim) DIT_TRY(dit_json_optional_int(config, sizes, "", names->head_dim, 1, 1 << 16, &value));
     DIT_TRY(set_number(entry, "head_dim", value));
     value = heads;
-    DIT_TRY(dit_json_optional_int(config, config->root, "", "num_key_value_heads", 1, heads, &value));
+    DIT_TRY(dit_json_optional_int(config, sizes, "", "num_key_value_heads", 1, heads, &value));
     if (value != heads) DIT_TRY(set_number(entry, "key_heads", value));
     if (value == heads) cJSON_DeleteItemFromObjectCaseSensitive(entry, "key_heads");
     if (!dit_json_member(entry, "pooled")) return DIT_OK;
     value = width;
-    if (is_projected(config))
-        DIT_TRY(dit_json_require_int(config, config->root, "", "projection_dim", 1, 1 << 20, &value));
+    if (is_projected(config)) DIT_TRY(dit_json_require_int(config, sizes, "", "projection_dim", 1, 1 << 20, &value));
     return set_number(entry, "pooled", value);
 }
 
@@ -172,7 +175,8 @@ static dit_status take_encoder(const model_folder *f, int index, cJSON *entry)
     if (index > 0) snprintf(file, sizeof file, "text_encoder_%d/config.json", index + 1);
     DIT_TRY(read_part(f, file, &config));
     const encoder_names *names = find_class(&config);
-    dit_status st = names ? set_sizes(&config, names, entry)
+    const cJSON *text = dit_json_member(config.root, "text_config"); /* of a model that sees pictures, too */
+    dit_status st = names ? set_sizes(&config, cJSON_IsObject(text) ? text : config.root, names, entry)
                           : DIT_FAIL(DIT_ERR_UNSUPPORTED, "text encoder \"%s\" is not built",
                                      dit_json_text_or(config.root, "model_type", "-"));
     bool gated = names && names->gated;

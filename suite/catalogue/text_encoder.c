@@ -1,6 +1,7 @@
 #include "suite/catalogue/text_encoder.h"
 
 #include "base/json_writer.h"
+#include "base/request.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 
@@ -48,9 +49,9 @@ static dit_status copy_facts(const dit_json *file, cJSON *entry)
 static dit_status resolve(const dit_json *model, cJSON *entry, const char *at, int runs)
 {
     dit_json_writer w = {0};
-    static const char *const keys[] = {"name", "tokens", "skip", "crop", "pooled", NULL};
+    static const char *const keys[] = {"name", "tokens", "skip", "states", "crop", "pooled", NULL};
     bool pooled = false;
-    int64_t skip = 0, crop = 0;
+    int64_t skip = 0, crop = 0, states, last;
     const char *name;
     int64_t tokens;
     dit_json file = {0};
@@ -64,6 +65,8 @@ static dit_status resolve(const dit_json *model, cJSON *entry, const char *at, i
     DIT_TRY(suite_catalogue_read("text_encoders", "text encoder", name, "ditbench.text_encoder/1", &file));
     dit_status st = copy_facts(&file, entry);
     dit_json_release(&file);
+    if (st == DIT_OK)
+        st = dit_request_read_states(model, entry, at, dit_json_int_or(entry, "layers", 0), &states, &last);
     dit_json_put_int(&w, entry, "runs", runs);
     return st == DIT_OK ? w.status : st;
 }
@@ -81,7 +84,7 @@ dit_status suite_text_encoders_resolve(const dit_json *model, cJSON *list, int r
 
 cJSON *suite_text_encoders_plain(const cJSON *list)
 {
-    static const char *const shared[] = {"key_heads", "skip", "crop", "pooled"};
+    static const char *const shared[] = {"key_heads", "skip", "states", "crop", "pooled"};
     cJSON *copy = cJSON_Duplicate(list, true), *entry;
     cJSON_ArrayForEach(entry, copy) for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         cJSON_DeleteItemFromObjectCaseSensitive(entry, shared[i]);

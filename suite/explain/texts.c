@@ -1,6 +1,7 @@
 #include "suite/explain/texts.h"
 
 #include "base/json_writer.h"
+#include "base/request.h"
 #include "base/text_parallel.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/text_encoder.h"
@@ -10,29 +11,37 @@
 /* One encoder of a resolved list. */
 typedef struct {
     dit_text_facts call;
-    int64_t block_parameters; /* of all blocks */
+    int64_t block_parameters; /* of all blocks that run */
 } encoder;
 
+/* `entry` is resolved: its states are right. */
 static encoder read_encoder(const cJSON *entry, int element_bytes)
 {
+    int64_t states, last;
     const int64_t layers = (int64_t)dit_json_number_or(entry, "layers", 0);
     const int64_t width = (int64_t)dit_json_number_or(entry, "width", 0);
     const int64_t heads = (int64_t)dit_json_number_or(entry, "heads", 0);
-    const int64_t inner = heads * (int64_t)dit_json_number_or(entry, "head_dim", 0);
+    const int64_t key_heads = dit_json_int_or(entry, "key_heads", heads);
+    const int64_t head_dim = (int64_t)dit_json_number_or(entry, "head_dim", 0);
     const int64_t wide = (int64_t)dit_json_number_or(entry, "feed_forward", 0);
     const int64_t tokens = (int64_t)dit_json_number_or(entry, "tokens", 0);
     const int64_t pooled = dit_json_int_or(entry, "pooled", 0);
+    if (dit_request_read_states(&(dit_json){0}, entry, "", layers, &states, &last) != DIT_OK) dit_error_clear();
+    if (!states) last = layers - dit_json_int_or(entry, "skip", 0);
+    const int64_t blocks = pooled ? layers : last;
     return (encoder){.call = {.prompts = (int64_t)dit_json_number_or(entry, "runs", 1),
                               .tokens = tokens,
                               .kept_tokens = tokens - dit_json_int_or(entry, "crop", 0),
                               .width = width,
+                              .states = states,
                               .pooled = pooled,
                               .heads = heads,
-                              .key_heads = dit_json_int_or(entry, "key_heads", heads),
-                              .blocks = pooled ? layers : layers - dit_json_int_or(entry, "skip", 0),
+                              .key_heads = key_heads,
+                              .blocks = blocks,
                               .element_bytes = element_bytes},
                      .block_parameters =
-                         layers * width * (4 * inner + (dit_json_is_true(entry, "gated") ? 3 : 2) * wide)};
+                         blocks * width *
+                         (2 * (heads + key_heads) * head_dim + (dit_json_is_true(entry, "gated") ? 3 : 2) * wide)};
 }
 
 /* One encoder in one way. */
