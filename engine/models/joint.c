@@ -46,11 +46,19 @@ dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, in
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
+dit_range joint_kv_heads(const joint *j, dit_share share)
+{
+    int64_t group = j->H / j->kv_heads, begin = share_begin(share, j->H), end = begin + share_count(share, j->H);
+    return (dit_range){begin / group, (end + group - 1) / group - begin / group};
+}
+
 dit_status joint_create(dit_model *model, joint *j)
 {
     dit_runtime *rt = model->params.rt;
     j->model = model, j->view = &model->view, j->window = &model->window;
     j->C = j->H * j->D;
+    if (!j->kv_heads) j->kv_heads = j->H;
+    j->own_kv = joint_kv_heads(j, dit_tp_share(rt));
     j->heads = dit_tp_count(rt, j->H), j->A = j->heads * j->D, j->own_inner = dit_tp_count(rt, j->inner);
     int64_t hidden = (j->gated ? 2 : 1) * j->own_inner;
     j->wide_cols = j->A + (hidden > 3 * j->A ? hidden : 3 * j->A);
@@ -70,13 +78,13 @@ dit_status joint_create(dit_model *model, joint *j)
 
 /* The library's names for the layers of an attention over a block's two streams; they follow the attention's name. */
 static const struct {
-    const char *qkv[4], *out, *norm_q, *norm_k;
+    const char *qkv[3], *out, *norm_q, *norm_k;
 } names[JOINT_STREAMS] = {
-    [JOINT_TEXT] = {{"add_q_proj", "add_k_proj", "add_v_proj", NULL},
+    [JOINT_TEXT] = {{"add_q_proj", "add_k_proj", "add_v_proj"},
                     "to_add_out",
                     "norm_added_q.weight",
                     "norm_added_k.weight"},
-    [JOINT_IMAGE] = {{"to_q", "to_k", "to_v", NULL}, "to_out.0", "norm_q.weight", "norm_k.weight"},
+    [JOINT_IMAGE] = {{"to_q", "to_k", "to_v"}, "to_out.0", "norm_q.weight", "norm_k.weight"},
 };
 static const joint_stream_names usual_names[JOINT_STREAMS] = {
     [JOINT_TEXT] = {"norm1_context.linear", "ff_context"},
@@ -87,7 +95,9 @@ dit_status joint_load_attention(const dit_scope *block, const joint *j, const ch
                                 joint_attention *attention)
 {
     dit_scope s = scope_under(block, name);
-    DIT_TRY(scope_shared(&s, names[part].qkv, j->C, j->C, &attention->qkv));
+    dit_range own = joint_kv_heads(j, s.share);
+    own.first *= j->D, own.count *= j->D;
+    DIT_TRY(scope_qkv(&s, names[part].qkv, j->C, j->kv_heads * j->D, own, j->C, &attention->qkv));
     if (has_out) DIT_TRY(scope_joined(&s, names[part].out, j->C, j->C, 0, &attention->out));
     if (!j->qk_norm) return DIT_OK;
     DIT_TRY(scope_vector(&s, names[part].norm_q, j->D, DIT_INIT_NORM, &attention->norm_q));
@@ -219,13 +229,13 @@ static const float *place_in(const joint *j, joint_part stream, const float *tab
     return table && stream == JOINT_IMAGE ? table + j->window->first * j->D : table;
 }
 
-/* Normalises and rotates each head of q or k; every stream has its own positions. */
-static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int index, const float *weight)
+/* Normalises and rotates each of `heads` heads of q or k; every stream has its own positions. */
+static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int index, int64_t heads, const float *weight)
 {
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
         if (part == stream || part == JOINT_BOTH)
-            layer_head_norm(rt, projected(j, stream, index),
-                            &(dit_head_norm){.H = j->heads,
+            layer_head_norm(rt, wide_columns(j, stream, (1 + index) * j->A, heads * j->D),
+                            &(dit_head_norm){.H = heads,
                                              .D = j->D,
                                              .kind = DIT_NORM_RMS,
                                              .eps = j->eps,
@@ -237,9 +247,13 @@ static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int ind
 
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part)
 {
-    layer_linear(rt, &attention->qkv, joint_normed(j, part), wide_columns(j, part, j->A, 3 * j->A), DIT_ACT_NONE);
-    norm_heads(rt, j, part, 0, attention->norm_q);
-    norm_heads(rt, j, part, 1, attention->norm_k);
+    int64_t kv = j->own_kv.count * j->D, group = j->H / j->kv_heads;
+    int64_t first = share_begin(dit_tp_share(rt), j->H) - j->own_kv.first * group; /* in the group of the first head */
+    layer_linear(rt, &attention->qkv, joint_normed(j, part), wide_columns(j, part, j->A, j->A + 2 * kv), DIT_ACT_NONE);
+    norm_heads(rt, j, part, 0, j->heads, attention->norm_q);
+    norm_heads(rt, j, part, 1, j->own_kv.count, attention->norm_k);
+    layer_spread_heads(rt, wide_columns(j, part, 2 * j->A + kv, kv), projected(j, part, 2), j->D, group, first);
+    layer_spread_heads(rt, wide_columns(j, part, 2 * j->A, kv), projected(j, part, 1), j->D, group, first);
 }
 
 void joint_modulate(dit_runtime *rt, const joint *j, const joint_stream *stream)

@@ -45,7 +45,7 @@ enum { JOINT_LAST_SCALE, JOINT_LAST_SHIFT, JOINT_LAST_CHUNKS };
 enum { JOINT_SINGLE_CHUNKS = JOINT_SHIFT_MLP, JOINT_MAX_CHUNKS = 9 };
 
 typedef struct {
-    dit_linear qkv;               /* [3A, C]                            */
+    dit_linear qkv;               /* [A + 2 own_kv.count D, C]          */
     dit_joined out;               /* [C, A]                             */
     const float *norm_q, *norm_k; /* [D] RMS norm per head; NULL: none  */
 } joint_attention;
@@ -72,6 +72,7 @@ typedef struct {
 /* What all blocks of a model share. The model sets the first group of members, then calls joint_create. */
 typedef struct {
     int64_t H, D, inner;                    /* heads; width of a head, of an MLP                       */
+    int64_t kv_heads;                       /* of k and v, each for H / kv_heads of q; 0: H            */
     float eps;                              /* of every norm                                           */
     bool qk_norm;                           /* q and k are normalised per head                         */
     const float *activated;                 /* [batch, C]: what modulations are projected from         */
@@ -81,6 +82,7 @@ typedef struct {
     dit_model *model;
     int64_t C, wide_cols;
     int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, an MLP's width */
+    dit_range own_kv;            /* the heads of k and v that those heads attend to         */
     const dit_partition *view;   /* the model's: rows are those of its window                */
     const dit_window *window;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
@@ -95,6 +97,8 @@ typedef struct {
 /* Makes the buffers (rt->step), and x the stream of the model. */
 dit_status joint_create(dit_model *model, joint *j);
 
+/* Returns the heads of k and v that a share of the heads of q attends to. */
+dit_range joint_kv_heads(const joint *j, dit_share share);
 /* Loads, under `name` ("attn", "attn2") of a block: to_q, to_k, to_v, to_out.0, norm_q, norm_k; for the text add_q_proj
  * and so on. */
 dit_status joint_load_attention(const dit_scope *block, const joint *j, const char *name, joint_part part, bool has_out,
@@ -153,7 +157,7 @@ void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, c
 
 /* normed = norm(x) by two chunks of the stream's modulation. */
 void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int shift, int scale);
-/* q, k, v of normed: projected, normalised, rotated. */
+/* q, k, v of normed: projected, normalised, rotated, and a head of k and v for each head of q. */
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part);
 /* x += gate * joined(from), the gate a chunk of the stream's modulation: the end of a module of that kind. second: it is
  * the block's second one over image rows. */

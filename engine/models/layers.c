@@ -258,6 +258,15 @@ void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y)
                                   .dst_stride = {y.stride, y.ld, y.cols}});
 }
 
+/* From the last head on, so that none is overwritten before it is read. */
+void layer_spread_heads(dit_runtime *rt, dit_rows from, dit_rows to, int64_t D, int64_t group, int64_t first)
+{
+    for (int64_t h = to.cols / D - 1; h >= 0; h--) {
+        dit_rows source = rows_columns(from, (first + h) / group * D, D), head = rows_columns(to, h * D, D);
+        if (source.data != head.data) layer_copy(rt, source, head);
+    }
+}
+
 void layer_copy_entries(dit_runtime *rt, const float *x, dit_rows y)
 {
     layer_copy(rt, (dit_rows){(float *)x, y.batch, y.rows, y.cols, y.cols, 0}, y);
@@ -334,6 +343,19 @@ dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t
 dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out)
 {
     return load_fused(scope, names, rows, k, scope->share, out);
+}
+
+dit_status scope_qkv(const dit_scope *scope, const char *const *names, int64_t rows, int64_t kv_rows, dit_range own,
+                     int64_t k, dit_linear *out)
+{
+    enum { PARTS = 3 };
+    char full[PARTS][MAX_NAME];
+    dit_linear_part parts[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (dit_linear_part){
+            .prefix = full_name(scope, names[i], full[i]), .rows = own.count, .first = own.first, .whole = kv_rows};
+    parts[0] = (dit_linear_part){.prefix = full[0], .rows = rows, .share = scope->share};
+    return dit_weights_linear(scope->rt, scope->weights, parts, PARTS, k, NULL, out);
 }
 
 dit_status scope_groups(const dit_scope *scope, const char *name, int64_t whole, int64_t first, int64_t rows, int count,

@@ -95,6 +95,10 @@ void layer_local_attention(dit_runtime *rt, int64_t H, dit_rows q, dit_rows k, d
  * Collective over the sequence ranks. */
 dit_status layer_sequence_attention(dit_attention *attention, dit_rows q, dit_rows k, dit_rows v, dit_rows out);
 
+/* Gives each head of `to`, D columns, the head of `from` that its group has: head h that of (first + h) / group. Both may
+ * lie in one buffer if no head of `to` begins before its head of `from`. */
+void layer_spread_heads(dit_runtime *rt, dit_rows from, dit_rows to, int64_t D, int64_t group, int64_t first);
+
 /* y = x. */
 void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y);
 /* Copies x [rows, cols], dense, into every batch entry of y: a position table. */
@@ -126,6 +130,10 @@ dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, 
 dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
 /* Loads such layers, each with this rank's share of its outputs, its heads. */
 dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
+/* Loads q, k and v as one layer: names[0] with this rank's share of its `rows` outputs, names[1] and names[2], which have
+ * `kv_rows`, with those of `own`. */
+dit_status scope_qkv(const dit_scope *scope, const char *const *names, int64_t rows, int64_t kv_rows, dit_range own,
+                     int64_t k, dit_linear *out);
 /* Loads `count` groups (at most 8) of `rows` outputs each, from output `first` on, of `name`, which has `whole`: one layer
  * with this rank's share of each group. */
 dit_status scope_groups(const dit_scope *scope, const char *name, int64_t whole, int64_t first, int64_t rows, int count,

@@ -33,7 +33,8 @@ static dit_status load_block(const dit_scope *s, const nextdit *n, bool modulate
     DIT_TRY(scope_shared(&plain, in, n->inner, C, &block->in));
     DIT_TRY(scope_joined(&plain, names->down, C, n->inner, 0, &block->down));
     for (int i = 0; i < NEXTDIT_NORMS; i++) {
-        snprintf(name, sizeof name, "%s.weight", names->norms[i]);
+        bool renamed = i == NEXTDIT_BEFORE && !modulated && names->unmodulated_norm;
+        snprintf(name, sizeof name, "%s.weight", renamed ? names->unmodulated_norm : names->norms[i]);
         DIT_TRY(scope_vector(s, name, C, DIT_INIT_NORM, &block->norms[i]));
     }
     return modulated ? scope_linear(s, names->modulation, CHUNKS * C, n->condition_width, &block->modulation) : DIT_OK;
@@ -66,7 +67,8 @@ static dit_status load_text(const dit_model_params *params, nextdit *n)
     dit_scope s = scope_of(params, "%s", "");
     DIT_TRY(scope_vector(&s, n->names.text_norm, n->text_dim, DIT_INIT_NORM, &n->text_norm));
     DIT_TRY(scope_linear(&s, n->names.text_in, n->j.C, n->text_dim, &n->text_in));
-    DIT_TRY(scope_matrix(&s, n->names.text_padding, 1, n->j.C, DIT_INIT_TABLE, &n->text_padding));
+    if (n->names.text_padding)
+        DIT_TRY(scope_matrix(&s, n->names.text_padding, 1, n->j.C, DIT_INIT_TABLE, &n->text_padding));
     DIT_TRY(take_blocks(params, n->refiners, &n->text_blocks));
     for (int64_t i = 0; i < n->refiners; i++) {
         s = scope_of(params, "context_refiner.%lld.", (long long)i);
@@ -74,6 +76,18 @@ static dit_status load_text(const dit_model_params *params, nextdit *n)
         DIT_TRY(load_block(&s, n, false, &n->text_blocks[i]));
     }
     return DIT_OK;
+}
+
+/* Loads what rows of text are while the image is refined: its padding, or zeros, which nobody sees. */
+static dit_status load_image_padding(const dit_scope *s, nextdit *n)
+{
+    float *zeros;
+    if (n->names.image_padding)
+        return scope_matrix(s, n->names.image_padding, 1, n->j.C, DIT_INIT_TABLE, &n->image_padding);
+    DIT_TRY(dit_arena_fp32(&s->rt->run, n->j.C, &zeros));
+    n->image_padding = zeros;
+    if (!s->rt->ledger.counting_only) memset(zeros, 0, (size_t)n->j.C * sizeof *zeros);
+    return dit_runtime_upload(s->rt, zeros, n->j.C);
 }
 
 static dit_status load_weights(const dit_model_params *params, nextdit *n)
@@ -86,7 +100,7 @@ static dit_status load_weights(const dit_model_params *params, nextdit *n)
     DIT_TRY(scope_linear(&s, names->time[1], n->condition_width, n->time_width, &n->time.second));
     if (params->stage.first) {
         DIT_TRY(scope_patch(&s, names->image_in, C, n->channels, cells, &n->image_in));
-        DIT_TRY(scope_matrix(&s, names->image_padding, 1, C, DIT_INIT_TABLE, &n->image_padding));
+        DIT_TRY(load_image_padding(&s, n));
     }
     if (takes_text(params, n)) DIT_TRY(load_text(params, n));
     DIT_TRY(load_blocks(params, n));
@@ -149,7 +163,7 @@ dit_status nextdit_create(const dit_model_params *params, dit_model *model, next
     void *memory;
     n->St = facts->text_tokens;
     n->captions = part->text_tokens - (facts->image_tokens % multiple ? multiple : 0);
-    n->j = (joint){.H = n->H, .D = n->D, .eps = QK_EPS, .qk_norm = n->qk_norm};
+    n->j = (joint){.H = n->H, .D = n->D, .kv_heads = n->kv_heads, .eps = QK_EPS, .qk_norm = n->qk_norm};
     n->j.inner = 2 * own_inner * dit_tp_share(rt).of; /* room for the rank's gate and value */
     DIT_TRY(joint_create(model, &n->j));
     DIT_TRY(dit_arena_alloc(&rt->run, part->batch * (int64_t)sizeof *n->shown, &memory));
@@ -178,6 +192,13 @@ static int64_t count_shown(const dit_runtime *rt, const nextdit *n, const float 
     return (kept + multiple - 1) / multiple * multiple;
 }
 
+/* Makes the tables of the rows in ids. */
+static void rotate(const dit_runtime *rt, const nextdit *n, int64_t rows, float *cosines, float *sines)
+{
+    (n->rounds_angles ? embed_rope_rounded : embed_rope)(rt, n->ids, rows, NEXTDIT_AXES, n->axes, n->theta, cosines,
+                                                         sines);
+}
+
 /* The text's positions count in time, and the image follows as one frame behind them. What fills up the image is at 0, 0,
  * 0. Rows that are not shown are not rotated but zeroed. */
 static void place_text(const dit_runtime *rt, const dit_partition *part, const nextdit *n, int64_t b)
@@ -190,7 +211,7 @@ static void place_text(const dit_runtime *rt, const dit_partition *part, const n
         id[0] = i < n->captions ? (float)(n->first_position + i) : 0.0f;
         id[1] = id[2] = 0.0f;
     }
-    embed_rope_rounded(rt, n->ids, part->text_tokens, NEXTDIT_AXES, n->axes, n->theta, cosines, sines);
+    rotate(rt, n, part->text_tokens, cosines, sines);
     for (int64_t i = n->shown[b]; i < n->captions && i < rows; i++) {
         memset(cosines + i * D, 0, (size_t)D * sizeof *cosines);
         memset(sines + i * D, 0, (size_t)D * sizeof *sines);
@@ -205,13 +226,13 @@ static void place_image(const dit_model *model, const nextdit *n, int64_t b)
     embed_grid_ids(rt, part, &model->params.latent, n->ids);
     for (int64_t i = 0; i < dit_runtime_values(rt, part->image_count); i++)
         n->ids[i * NEXTDIT_AXES] = (float)(n->first_position + n->shown[b]);
-    embed_rope_rounded(rt, n->ids, part->image_count, NEXTDIT_AXES, n->axes, n->theta, n->cosines[JOINT_IMAGE] + entry,
-                       n->sines[JOINT_IMAGE] + entry);
+    rotate(rt, n, part->image_count, n->cosines[JOINT_IMAGE] + entry, n->sines[JOINT_IMAGE] + entry);
 }
 
 /* Sets the biases of entry b: a text is seen where it is shown, by main layers alone; so many rows of the image's padding
- * as it takes are seen by all. In the text's refiners the first key always counts, so that no row is without any. */
-static void hide_rows(const dit_model *model, const nextdit *n, int64_t b)
+ * as it takes are seen by all. In the text's refiners the first key counts where nothing is shown, so that no row is
+ * without any. */
+static void hide_rows(const dit_model *model, const nextdit *n, const float *mask, int64_t b)
 {
     const dit_facts *facts = &model->params.rt->facts;
     int64_t T = model->params.partition.text_tokens, rest = facts->image_tokens % facts->text_multiple;
@@ -221,8 +242,10 @@ static void hide_rows(const dit_model *model, const nextdit *n, int64_t b)
         n->bias[MAIN_BIAS][b * T + i] = i < n->shown[b] || (!caption && i < seen) ? 0.0f : -INFINITY;
         n->bias[REFINER_BIAS][b * T + i] = !caption && i < seen ? 0.0f : -INFINITY;
     }
-    for (int64_t i = 0; i < n->captions && n->text_bias; i++)
-        n->text_bias[b * n->captions + i] = i == 0 || i < n->shown[b] ? 0.0f : -INFINITY;
+    for (int64_t i = 0; i < n->captions && n->text_bias; i++) {
+        bool seen_by_text = n->keeps_places ? is_kept(n, mask, b, i) : i < n->shown[b];
+        n->text_bias[b * n->captions + i] = seen_by_text || (!n->shown[b] && i == 0) ? 0.0f : -INFINITY;
+    }
 }
 
 static dit_status place(dit_model *model, const float *mask)
@@ -235,7 +258,7 @@ static dit_status place(dit_model *model, const float *mask)
         n->shown[b] = count_shown(rt, n, mask, b);
         place_text(rt, part, n, b);
         place_image(model, n, b);
-        hide_rows(model, n, b);
+        hide_rows(model, n, mask, b);
     }
     DIT_TRY(embed_put_rope(rt, n->cosines[JOINT_TEXT], n->sines[JOINT_TEXT], B * T * D));
     DIT_TRY(embed_put_rope(rt, n->cosines[JOINT_IMAGE], n->sines[JOINT_IMAGE], B * part->image_count * D));
@@ -252,12 +275,14 @@ static dit_rows repeated(const float *row, int64_t batch, int64_t rows, int64_t 
     return (dit_rows){(float *)row, batch, rows, cols, 0, 0};
 }
 
-/* Copies the kept tokens of entry b of `projected` to the text, one behind the other; the rest is padding. */
+/* Copies the tokens of entry b of `projected` to the text: all, or the kept ones, one behind the other; the rest is
+ * padding. */
 static void gather_text(dit_runtime *rt, const nextdit *n, const float *mask, int64_t b)
 {
     int64_t C = n->j.C, filled = 0;
     dit_rows from = rows_dense(n->projected + b * n->St * C, 1, n->St, C);
     dit_rows to = rows_dense(n->text + b * n->captions * C, 1, n->captions, C);
+    if (n->keeps_places) mask = NULL;
     for (int64_t begin = 0, end; begin < n->St; begin = end + 1) {
         for (end = begin; end < n->St && is_kept(n, mask, b, end);) end++;
         if (end > begin) layer_copy(rt, rows_part(from, begin, end - begin), rows_part(to, filled, end - begin));
@@ -276,16 +301,19 @@ static dit_layer_norm plain_norm(const nextdit *n, const nextdit_block *block, i
 /* Lets the text attend to itself, into text_attended. */
 static void attend_text(dit_runtime *rt, const nextdit *n, const nextdit_block *block, int64_t B, int64_t T)
 {
-    int64_t C = n->j.C;
-    dit_rows qkv = rows_dense(n->text_wide, B, n->captions, 3 * C), q = rows_columns(qkv, 0, C);
-    dit_rows k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
+    int64_t C = n->j.C, kv = n->j.kv_heads * n->D, group = n->H / n->j.kv_heads;
+    dit_rows wide = rows_dense(n->text_wide, B, n->captions, 3 * C), q = rows_columns(wide, 0, C);
+    dit_rows few_k = rows_columns(wide, C, kv), k = rows_columns(wide, C, C), v = rows_columns(wide, 2 * C, C);
     dit_head_norm heads = {.H = n->H, .D = n->D, .kind = DIT_NORM_RMS, .eps = QK_EPS};
     heads.cos = n->cosines[JOINT_TEXT], heads.sin = n->sines[JOINT_TEXT], heads.rotary_stride = T * n->D;
-    layer_linear(rt, &block->attention.qkv, rows_dense(n->text_normed, B, n->captions, C), qkv, DIT_ACT_NONE);
+    layer_linear(rt, &block->attention.qkv, rows_dense(n->text_normed, B, n->captions, C),
+                 rows_columns(wide, 0, C + 2 * kv), DIT_ACT_NONE);
     heads.weight = block->attention.norm_q;
     layer_head_norm(rt, q, &heads);
-    heads.weight = block->attention.norm_k;
-    layer_head_norm(rt, k, &heads);
+    heads.weight = block->attention.norm_k, heads.H = n->j.kv_heads;
+    layer_head_norm(rt, few_k, &heads);
+    layer_spread_heads(rt, rows_columns(wide, C + kv, kv), v, n->D, group, 0);
+    layer_spread_heads(rt, few_k, k, n->D, group, 0);
     layer_local_attention(rt, n->H, q, k, v, n->text_bias, rows_dense(n->text_attended, B, n->captions, C));
 }
 
@@ -366,7 +394,8 @@ static void modulate(dit_model *model, const nextdit *n, const nextdit_block *bl
 {
     dit_runtime *rt = model->params.rt;
     int64_t B = model->view.batch, C = n->j.C;
-    embed_linear(rt, &block->modulation, n->embedded, B, modulation_of(n, SCALE));
+    embed_linear(rt, &block->modulation, n->activates_condition ? n->activated : n->embedded, B,
+                 modulation_of(n, SCALE));
     for (int64_t b = 0; b < B; b++)
         for (int chunk = GATE; chunk < CHUNKS; chunk += GATE_MLP - GATE) {
             float *gate = modulation_of(n, chunk) + b * CHUNKS * C;

@@ -13,6 +13,9 @@
  *
  * Where a family fills up its sequences (facts.text_multiple), what fills up a text lies behind it, and what fills up the
  * image in the last rows of text: [text | padding of the image | image].
+ *
+ * Where k and v have fewer heads than q, they are projected with those, and the policy gets a copy for each head of q:
+ * messages between ranks are as without this.
  */
 #ifndef DIT_ENGINE_NEXTDIT_H
 #define DIT_ENGINE_NEXTDIT_H
@@ -27,9 +30,10 @@ enum { NEXTDIT_BEFORE, NEXTDIT_BEHIND, NEXTDIT_BEFORE_MLP, NEXTDIT_BEHIND_MLP, N
 /* The library's names of a class. */
 typedef struct {
     const char *attention, *gate, *value, *down, *norms[NEXTDIT_NORMS], *modulation; /* of a block */
+    const char *unmodulated_norm; /* NULL, or the first norm of a block without modulation, if that has another name */
     const char *time[2], *text_norm, *text_in;
     char image_in[32], head[48], head_scale[64];
-    const char *image_padding, *text_padding; /* tokens */
+    const char *image_padding, *text_padding; /* tokens; NULL: sequences are not filled up */
 } nextdit_names;
 
 typedef struct {
@@ -44,6 +48,7 @@ typedef struct {
 typedef struct {
     nextdit_names names;
     int64_t H, D, inner, refiners, layers; /* heads; widths of a head, of an MLP; blocks                     */
+    int64_t kv_heads;                      /* of k and v; 0: H                                               */
     int64_t channels, patch, text_dim;     /* of the latent; cells of a patch's side; of a token of text     */
     int64_t condition_width, time_width;   /* of what modulates; of the hidden layer that makes it           */
     int64_t axes[NEXTDIT_AXES];            /* of a head's rotary parts: time, row, column                    */
@@ -51,6 +56,10 @@ typedef struct {
     double theta;
     float norm_eps, time_unit; /* the timestep is multiplied by it, in float32                   */
     bool qk_norm;
+    bool activates_condition; /* modulations are projected from SiLU of the timestep's embedding              */
+    bool rounds_angles;       /* of the rotation, to float32                                                  */
+    bool keeps_places;        /* the text's hidden tokens stay between the others: as many rows as the mask keeps,
+                                 from the first on, are shown to the image, whichever it hides                 */
 
     joint j;
     int64_t St, captions; /* tokens of a text; its rows, filled up                          */

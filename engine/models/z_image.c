@@ -129,6 +129,7 @@ static dit_status z_image_create(const dit_model_params *params, dit_model *mode
         .norm_eps = (float)c.norm_eps,
         .time_unit = (float)c.t_scale,
         .qk_norm = c.qk_norm,
+        .rounds_angles = true,
     };
     model->timestep_divisor = 1000.0f;
     model->towards_image = model->linspace_sigmas = true;

@@ -39,7 +39,7 @@ while read -r element folders models exact others cells stale_cells; do
 done <<'END'
 fp32 ops,schedulers,pixart_alpha,flux_schnell,vae_4ch,vae_wan,vae_hunyuan_video pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6 2
 bf16 ops,flux_dev,sd35,latte,vae_16ch,vae_wan wan2.1-i2v-14b-480p ulysses,tensor - 2 0
-fp16 ops,e2e_wan_unipc,z_image,flux2 flux.1-dev,z-image,flux.2-dev ring - 3 0
+fp16 ops,e2e_wan_unipc,z_image,lumina2,flux2 flux.1-dev,z-image,lumina-image-2.0,flux.2-dev ring - 4 0
 END
 
 # What cuBLASLt (its double, as no GPU is needed to choose) was found fastest at is kept between runs, and taken then.

@@ -149,6 +149,16 @@ sed -i 's/"decisions": "1000/"decisions": "1001/' "$work/e2e_flux_dev_fbcache/e2
 [ $? -eq 6 ] && grep -q 'decisions.*FAIL.*decided 1001.*this one 1000' "$work/out"
 report $? "a decision that differs is a mismatch, exit code 6"
 
+# What a config says and the class cannot be, or is not built for, is refused with the numbers.
+refused() { # words of the message, what is changed in the config
+    rm -rf "$work/changed" && cp -r "$golden/lumina2" "$work/changed" && sed -i "$2" "$work/changed/config.json"
+    ! "$ditbench" golden "$work/changed" >"$work/out" 2>&1 && grep -q "$1" "$work/out"
+    report $? "refused: $1"
+}
+refused 'num_attention_heads 4 is not divisible by num_kv_heads 3' 's/"num_kv_heads": 2/"num_kv_heads": 3/'
+refused 'hidden_size 24 is not divisible by num_attention_heads 5' 's/"num_attention_heads": 4/"num_attention_heads": 5/'
+refused 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
+
 # Nor without this one: one changed weight must be seen, by name and with exit code 6.
 cp -r "$golden/flux_schnell" "$work/"
 size=$(stat -c %s "$work/flux_schnell/diffusion_pytorch_model.safetensors")
