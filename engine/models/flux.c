@@ -1,4 +1,6 @@
-/* FLUX.1 (dev, schnell): double-stream blocks, then single-stream blocks, joint attention, rotary positions.
+/* FLUX.1 (dev, schnell, Fill, Depth, Canny): double-stream blocks, then single-stream blocks, joint attention, rotary
+ * positions. Fill, Depth and Canny have more input than output channels: what stands beside a token of the latent is a
+ * condition, of the picture to fill and its mask, or of a map.
  * Source: parameter names and arithmetic of diffusers 0.33.1 FluxTransformer2DModel (Black Forest Labs, FLUX.1).
  */
 #include "engine/models/flux_stack.h"
@@ -28,7 +30,11 @@ static dit_status read_config(const dit_config *config, flux_config *c, dit_late
 {
     DIT_TRY(dit_config_read(config, fields, c));
     if (c->out_channels == 0) c->out_channels = c->in_channels;
-    DIT_TRY(flux_latent(c->patch, c->in_channels, latent));
+    DIT_TRY(flux_latent(c->patch, c->in_channels, latent)); /* what stands beside the latent is packed as well */
+    DIT_TRY(flux_latent(c->patch, c->out_channels, latent));
+    if (c->in_channels < c->out_channels)
+        return DIT_FAIL(DIT_ERR_SHAPE, "in_channels %lld below out_channels %lld", (long long)c->in_channels,
+                        (long long)c->out_channels);
     return embed_read_rope_widths(config, "axes_dims_rope", AXES, (const int64_t[]){16, 56, 56}, c->D, c->axes);
 }
 

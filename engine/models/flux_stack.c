@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-dit_status flux_latent(int64_t patch, int64_t in_channels, dit_latent *out)
+dit_status flux_latent(int64_t patch, int64_t channels, dit_latent *out)
 {
     if (patch != 1)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size %lld: FLUX takes packed latents, with patch_size 1",
                         (long long)patch);
-    if (in_channels % (FLUX_PACK * FLUX_PACK))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld is not a multiple of 4, as patches of 2x2 need",
-                        (long long)in_channels);
-    *out = (dit_latent){.channels = in_channels / (FLUX_PACK * FLUX_PACK),
+    if (channels % (FLUX_PACK * FLUX_PACK))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%lld channels of a token are not a multiple of 4, as patches of 2x2 need",
+                        (long long)channels);
+    *out = (dit_latent){.channels = channels / (FLUX_PACK * FLUX_PACK),
                         .vae_spatial = 8,
                         .vae_temporal = 1,
                         .patch_t = 1,
@@ -60,6 +60,7 @@ static void state_needs(const flux_stack *m, dit_model *model)
     dit_condition_need *needs = model->needs;
     needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->text_dim;
     needs[DIT_CONDITION_POOLED].elements = m->time.text_dim;
+    needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->in_channels - m->out_channels);
     needs[DIT_CONDITION_GUIDANCE].elements = m->time.guided ? 1 : 0;
     needs[DIT_CONDITION_IMAGE_IDS] =
         (dit_condition_need){.elements = part->image_tokens * m->axis_count, .optional = true};

@@ -30,8 +30,9 @@ typedef struct {
     float *context;         /* [batch, text rows, C] projected text */
 } flux_stack;
 
-/* The latent of a config: packed patches of 2x2. Errors: DIT_ERR_UNSUPPORTED where patch_size or in_channels is none. */
-dit_status flux_latent(int64_t patch, int64_t in_channels, dit_latent *out);
+/* The latent whose tokens have so many channels: packed patches of 2x2. Errors: DIT_ERR_UNSUPPORTED where patch_size or
+ * channels are those of none. */
+dit_status flux_latent(int64_t patch, int64_t channels, dit_latent *out);
 /* Loads weights, takes buffers, and says what the model needs. `model->state` begins with the stack; joint_create has
  * made its blocks' buffers. Collective. */
 dit_status flux_stack_create(const dit_model_params *params, dit_model *model);

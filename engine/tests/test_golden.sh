@@ -35,7 +35,7 @@ done
 unguided() {
     local folder count=0
     for folder; do
-        grep -q '"FluxPipeline\|"Flux2Pipeline\|"HunyuanVideoPipeline' "$folder/e2e.json" 2>/dev/null || continue
+        grep -q '"FluxPipeline\|"FluxFillPipeline\|"Flux2Pipeline\|"HunyuanVideoPipeline' "$folder/e2e.json" 2>/dev/null || continue
         grep -q true_cfg_scale "$folder/e2e.json" || count=$((count + 1))
     done
     echo "$count"
@@ -150,14 +150,16 @@ sed -i 's/"decisions": "1000/"decisions": "1001/' "$work/e2e_flux_dev_fbcache/e2
 report $? "a decision that differs is a mismatch, exit code 6"
 
 # What a config says and the class cannot be, or is not built for, is refused with the numbers.
-refused() { # words of the message, what is changed in the config
-    rm -rf "$work/changed" && cp -r "$golden/lumina2" "$work/changed" && sed -i "$2" "$work/changed/config.json"
-    ! "$ditbench" golden "$work/changed" >"$work/out" 2>&1 && grep -q "$1" "$work/out"
-    report $? "refused: $1"
+refused() { # folder, words of the message, what is changed in the config
+    rm -rf "$work/changed" && cp -r "$golden/$1" "$work/changed" && sed -i "$3" "$work/changed/config.json"
+    ! "$ditbench" golden "$work/changed" >"$work/out" 2>&1 && grep -q "$2" "$work/out"
+    report $? "$1 refused: $2"
 }
-refused 'num_attention_heads 4 is not divisible by num_kv_heads 3' 's/"num_kv_heads": 2/"num_kv_heads": 3/'
-refused 'hidden_size 24 is not divisible by num_attention_heads 5' 's/"num_attention_heads": 4/"num_attention_heads": 5/'
-refused 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
+refused lumina2 'num_attention_heads 4 is not divisible by num_kv_heads 3' 's/"num_kv_heads": 2/"num_kv_heads": 3/'
+refused lumina2 'hidden_size 24 is not divisible by num_attention_heads 5' 's/"num_attention_heads": 4/"num_attention_heads": 5/'
+refused lumina2 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
+refused flux_fill 'in_channels 272 below out_channels 280' 's/"out_channels": 8/"out_channels": 280/'
+refused flux_fill '10 channels of a token are not a multiple of 4' 's/"out_channels": 8/"out_channels": 10/'
 
 # Nor without this one: one changed weight must be seen, by name and with exit code 6.
 cp -r "$golden/flux_schnell" "$work/"
