@@ -48,7 +48,7 @@ write_workload() { # file, iterations
              print "\"tensor_degree\": [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]"
              skip = 1
          }
-         /"data_degree": *\[/ { skip = 0; next }
+         /"context_first": *\[/ { skip = 0; next }
          !skip' engine/tests/exact.json |
         sed 's/"split", "replicate"/"auto", "replicate"/; s/"num_inference_steps": 3/"num_inference_steps": 4/
              s/"iterations": 1/"iterations": '"$2"'/' >"$1"
