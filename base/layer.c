@@ -17,7 +17,13 @@
 
 static const char *const layout_names[DIT_TOKEN_COUNT + 1] = {"basic", "zigzag", "stripe"};
 static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would overflow 64 bits */
-enum { EXACT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
+enum {
+    EXACT_BYTES = 4,
+    SCORE_PADDING = 48 /* rows at most */,
+    MAX_TOKENS = 1 << 24,
+    MAX_HEADS = 4096,
+    MAX_BATCH = 4096
+};
 
 const char *dit_token_layout_name(dit_token_layout layout)
 {
@@ -77,6 +83,7 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
     DIT_TRY(dit_json_optional_string(doc, kase, pointer, "attention", &attention));
     dit_ring_method_from_name(attention, &out->ring); /* others merge */
+    out->whole_scores = strcmp(attention, DIT_STANDARD_ATTENTION) == 0;
     DIT_TRY(dit_json_optional_int(doc, object, at, "inner_ring", 1, DIT_MAX_DEGREE, &out->inner_ring));
     return read_switches(doc, object, at, out);
 }
@@ -286,10 +293,20 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
                           hint);
 }
 
+static dit_status check_whole_scores(const dit_parallel *parallel, const dit_layer *layer)
+{
+    int ranks = dit_parallel_world_size(parallel);
+    if (!layer->whole_scores || ranks == 1) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s on %d ranks: it is built for one",
+                                   DIT_STANDARD_ATTENTION, ranks),
+                          "ring-self-attention keeps whole rows of scores on several ranks");
+}
+
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
-        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring, check_inner_ring, check_mask,
+        check_size, check_axes,       check_shared_heads, check_heads,        check_tokens,
+        check_ring, check_inner_ring, check_mask,         check_whole_scores,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
     return DIT_OK;
@@ -424,6 +441,7 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     bytes[0] = 0;
     bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * EXACT_BYTES;
     bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (exact + 2 * layer->batch * EXACT_BYTES) : 0;
+    if (layer->whole_scores) bytes[2] = cut.ring_rows * (layer->tokens + SCORE_PADDING) * EXACT_BYTES;
     bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
     if (layer->ring == DIT_RING_DOUBLE && layer->inner_ring < cut.r) bytes[3] += bytes[3] / 3; /* a block more */
     if (layer->ring == DIT_RING_WHOLE_ROWS) {

@@ -26,6 +26,9 @@ typedef enum {
 const char *dit_token_layout_name(dit_token_layout layout);
 bool dit_token_layout_from_name(const char *name, dit_token_layout *out);
 
+/* The attention of one rank that keeps all scores of a head in memory, beside the tiled one, "local". */
+#define DIT_STANDARD_ATTENTION "standard"
+
 /* Whether a method of a ring goes with Ulysses, too, over the heads. */
 bool dit_ring_method_takes_heads(dit_ring_method method);
 
@@ -38,11 +41,12 @@ typedef struct {
     dit_ring_method ring;
     int64_t inner_ring; /* of the double ring: ranks of an inner ring; else 0 */
     dit_token_layout layout;
+    bool whole_scores;     /* attention "standard": all scores of a head are in memory, on one rank */
     int64_t element_bytes; /* of q, k, v and the result; 0: 4 */
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads","inner_ring","mask"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
+ * "pad_heads","inner_ring","mask"} of the case's "layer", and the ring method or whole_scores from the case's "attention". It does not check legality:
  * dit_layer_check must pass before any function below is called. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* Returns DIT_OK, or the first broken rule (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */

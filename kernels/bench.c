@@ -321,7 +321,7 @@ static dit_status add_device(cJSON *report, bench_place *place)
     const cJSON *cache = cJSON_GetObjectItemCaseSensitive(device, "l2_bytes");
     place->cache_bytes = cJSON_IsNumber(cache) ? (int64_t)cache->valuedouble : 0;
     if (!place->bench->time) return w.status;
-    DIT_TRY(dit_bench_gemm_prepare(place->pool, &place->gemm));
+    DIT_TRY(dit_bench_gemm_prepare(place->pool, place->table, &place->gemm));
     dit_json_put_int(&w, report, "gemm_size", place->gemm.n);
     dit_json_put_number(&w, report, "peak_gflop_per_s", place->gemm.flop_per_s / 1e9);
     return w.status;

@@ -63,8 +63,16 @@ typedef struct {
     float scale;                /* on q.k, normally 1/sqrt(D) */
     float *out;                 /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
-    float *lse; /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
+    float *scores; /* NULL, or room for those of one head, dit_attention_score_floats: the host's kernels then write all
+                      of them there instead of a tile at a time; of calls without bias or relative */
+    float *lse;    /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
 } dit_attention_args;
+
+enum { DIT_ATTENTION_SCORE_ROWS = 48 }; /* a multiple of the queries that a host's kernel lays side by side */
+static inline int64_t dit_attention_score_floats(int64_t Sq, int64_t Sk)
+{
+    return (Sq + DIT_ATTENTION_SCORE_ROWS - 1) / DIT_ATTENTION_SCORE_ROWS * DIT_ATTENTION_SCORE_ROWS * Sk;
+}
 
 /* Merges out and lse of one more block of keys into the running ones:
  *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);

@@ -46,6 +46,7 @@ struct dit_attention {
 /* Every attention policy, dit_attention_NAME; "auto" takes the first that fits. */
 #define DIT_ATTENTION_LIST(X)                                                                                          \
     X(local)                                                                                                           \
+    X(standard)                                                                                                        \
     X(ulysses)                                                                                                         \
     X(ring)                                                                                                            \
     X(usp)                                                                                                             \
@@ -88,6 +89,9 @@ dit_status attention_take_keys(dit_attention *attention, const dit_attention_sha
 /* Both of the above. Not collective. */
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);
+/* The same with room for all scores of a head (dit_attention_args.scores); NULL: without. */
+dit_status attention_local_forward_through(dit_attention *attention, const dit_attention_shape *shape,
+                                           const dit_attention_io *io, float *scores);
 /* Attention of one hop, with its log-sum-exp, cut into pieces over batch entries and heads. Between the pieces it lets
  * the messages of `exchange` on the ring move; NULL: nothing is under way. */
 void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange);

@@ -3,7 +3,7 @@
 
 /* Attention of a call's queries over `keys` instead of io's. Not collective. */
 static void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                                const attention_keys *keys)
+                                const attention_keys *keys, float *scores)
 {
     dit_runtime *rt = attention->rt;
     int ring_rank = rt->coordinates[DIT_AXIS_RING];
@@ -34,6 +34,7 @@ static void attention_over_keys(dit_attention *attention, const dit_attention_sh
         .out = io->out,
         .ldo = io->ldo,
         .batch_o = io->batch_o,
+        .scores = scores,
     };
     int64_t began = dit_timing_now(rt->timing);
     double flops = rt->flops.attention;
@@ -41,13 +42,19 @@ static void attention_over_keys(dit_attention *attention, const dit_attention_sh
     attention_hop_end(attention, 0, flops, began, dit_timing_now(rt->timing));
 }
 
-dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
-                                   const dit_attention_io *io)
+dit_status attention_local_forward_through(dit_attention *attention, const dit_attention_shape *shape,
+                                           const dit_attention_io *io, float *scores)
 {
     attention_keys keys;
     DIT_TRY(attention_take_keys(attention, shape, io, &keys));
-    attention_over_keys(attention, shape, io, &keys);
+    attention_over_keys(attention, shape, io, &keys, scores);
     return DIT_OK;
+}
+
+dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                   const dit_attention_io *io)
+{
+    return attention_local_forward_through(attention, shape, io, NULL);
 }
 
 const dit_attention_policy dit_attention_local = {.name = "local", .forward = attention_local_forward};

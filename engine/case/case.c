@@ -327,8 +327,8 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
 
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations",     "trace",
-                                       "probe",       "scope",       "prompts_differ", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations",     "trace", "probe",
+                                       "gemm",        "scope",       "prompts_differ", NULL};
     const cJSON *measure = NULL;
     int64_t warmup_runs = 1, warmup_most = 0, iterations = 1;
     const char *scope = dit_request_scopes()[DIT_SCOPE_DENOISE];
@@ -342,6 +342,7 @@ dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
         DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, DIT_CASE_MAX_ITERATIONS, &iterations));
         DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &out->trace));
         DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &out->probe));
+        DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "gemm", &out->gemm));
         DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &scope));
     }
     int covers = dit_words_find(dit_request_scopes(), scope);

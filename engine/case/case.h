@@ -79,6 +79,7 @@ typedef struct {
     bool for_guest;          /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
     dit_request_scope scope; /* what a time covers */
     bool trace;              /* one more run, recorded as a timeline */
+    bool gemm;               /* a product of matrices is timed beside the iterations, too; of one attention layer */
     bool probe;              /* one more run, in which every layer is compared from step to step */
 } dit_case;
 

@@ -6,6 +6,7 @@
  */
 #include "base/hash.h"
 #include "engine/attention/balance.h"
+#include "engine/attention/gemm_rate.h"
 #include "engine/case/case.h"
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
@@ -13,6 +14,7 @@
 #include "engine/results/warmup.h"
 #include "engine/results/reference.h"
 #include "base/safetensors.h"
+#include "base/stats.h"
 #include "engine/results/timeline.h"
 
 #include <stdio.h>
@@ -28,6 +30,7 @@ typedef struct {
     dit_runtime rt;
     dit_layer_run run;
     dit_measurement measured;
+    dit_gemm_rate gemm;
     float *whole; /* the collected result */
 } layer_program;
 
@@ -50,6 +53,9 @@ static dit_status read_case(layer_program *p, dit_case_platform *platform)
     p->kase.seed = (uint64_t)seed;
     DIT_TRY(dit_case_read_measure(doc, &p->kase));
     DIT_TRY(dit_case_read_platform(doc, platform));
+    if (p->kase.gemm && dit_parallel_world_size(&p->kase.parallel) > 1)
+        return dit_json_fail(doc, "/measure/gemm", DIT_ERR_UNSUPPORTED,
+                             "a layer on several ranks is no share of one device's rate at a product");
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
 
@@ -95,7 +101,9 @@ static dit_status run_traced(void *program, int64_t *latency_ns)
 static dit_status measure(layer_program *p, dit_layer_share *share)
 {
     dit_measurement *m = &p->measured;
+    if (p->kase.gemm) DIT_TRY(dit_gemm_rate_begin(&p->rt, &p->gemm));
     DIT_TRY(dit_warmup_run(m, run_traced, p));
+    if (p->kase.gemm) DIT_TRY(dit_gemm_rate_look(&p->gemm));
     int64_t calls = p->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) {
         dit_iteration *it = &m->iteration[i];
@@ -106,6 +114,7 @@ static dit_status measure(layer_program *p, dit_layer_share *share)
         share->latency_ns += it->latency_ns;
         share->exposed_ns += dit_comm_exposed_ns(&it->counters);
     }
+    if (p->kase.gemm) DIT_TRY(dit_gemm_rate_look(&p->gemm));
     share->flops = p->rt.flops.attention;
     dit_measurement_end(m, &p->rt, calls);
     return dit_layer_run_check(&p->run, &share->check);
@@ -151,6 +160,14 @@ static dit_status judge(const dit_validation *validation, double operator_rel_l2
     return DIT_OK;
 }
 
+/* The median time of an iteration. */
+static double median_ns(const dit_measurement *m)
+{
+    double ns[DIT_CASE_MAX_ITERATIONS];
+    for (int i = 0; i < m->iterations; i++) ns[i] = (double)m->iteration[i].latency_ns;
+    return dit_stats_median(ns, m->iterations);
+}
+
 static dit_status write_record(layer_program *p, const dit_program_args *args, const dit_layer_share *share,
                                const dit_validation *validation, double *operator_rel_l2)
 {
@@ -159,6 +176,7 @@ static dit_status write_record(layer_program *p, const dit_program_args *args, c
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     if (st == DIT_OK) st = dit_layer_run_volumes(&p->run, &predicted);
     if (st == DIT_OK) st = dit_layer_report(&p->run, share, validation->tolerance, more, operator_rel_l2);
+    if (st == DIT_OK && p->kase.gemm) st = dit_gemm_rate_report(&p->gemm, share->flops, median_ns(&p->measured), more);
     if (st == DIT_OK && p->kase.trace)
         st = dit_timeline_take(&(dit_timeline_params){.rt = &p->rt,
                                                       .case_id = p->kase.case_id,
@@ -200,6 +218,7 @@ static dit_status attention_run(const dit_program_args *args, bool *skipped)
     (void)skipped;
     dit_status st = run_all(&p, args);
     free(p.whole);
+    dit_gemm_rate_release(&p.gemm);
     dit_measurement_release(&p.measured);
     dit_layer_run_release(&p.run);
     dit_runtime_release(&p.rt);

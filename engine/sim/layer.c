@@ -37,7 +37,7 @@ static dit_status read_case(sim_layer *p)
     DIT_TRY(dit_layer_from_case(p->doc, p->doc->root, "", &p->layer));
     DIT_TRY(dit_case_read_platform(p->doc, &platform));
     p->kase.attention = platform.attention;
-    if (p->layer.ring == DIT_RING_WHOLE_ROWS)
+    if (p->layer.ring == DIT_RING_WHOLE_ROWS || p->layer.whole_scores)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s computes its rows with no operator of the table: it is not simulated",
                         platform.attention);
     if (p->layer.mask)

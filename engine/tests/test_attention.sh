@@ -9,11 +9,12 @@ trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 
 # Two shapes with and without a mask; of each: one rank, u2, u4, and r2, r4, u2 r2, u2 r2 packed in three layouts. Of the
-# even shape without a mask also whole rows of scores, and queries that travel, on r2, r4.
+# even shape without a mask also whole rows of scores, and queries that travel, on r2, r4; of all shapes one rank that
+# keeps all scores.
 cases=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep')
 references=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*(reference)$')
-alone=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -cE '^keep.*(ring-self-attention|token-ring)')
-[ "$references" -eq 4 ] && [ "$alone" -eq 12 ] && [ "$cases" -eq $((references * (3 + 4 * 3) + alone)) ]
+alone=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -cE '^keep.*(ring-self-attention|token-ring|standard)')
+[ "$references" -eq 4 ] && [ "$alone" -eq 16 ] && [ "$cases" -eq $((references * (3 + 4 * 3) + alone)) ]
 report $? "options without effect merge: $references references, $cases cases"
 
 "$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
@@ -54,6 +55,20 @@ report $? "tokens that do not divide evenly are refused, with the way out"
 layer groups '"tokens": 8, "heads": 4, "kv_heads": 3, "head_dim": 4' ''
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_HEADS: heads 4 .*kv_heads 3' "$work/groups.log"
 report $? "key heads that do not divide the heads are refused"
+gemm() { # NAME PARALLEL ATTENTION: beside a product of matrices
+    printf '{"schema": "ditbench.case/1", "program": "attention", "layer": {"tokens": 64, "heads": 2, "head_dim": 16}, "run": {"seed": 1},
+        "parallel": {%s}, "attention": "%s", "measure": {"gemm": true, "iterations": 2}}' "$2" "$3" >"$work/$1.json"
+    "$build/bin/ditbench-engine" --case "$work/$1.json" --out "$work/$1" >"$work/$1.log" 2>&1
+}
+gemm beside '' standard && grep -A4 '"gemm"' "$work/beside/record.json" | grep -qE '"share":[[:space:]]*0\.[0-9]*[1-9]' &&
+    grep -A4 '"operator_check"' "$work/beside/record.json" | grep -q '"pass":[[:space:]]*true'
+report $? "a layer has its share of the rate of a product of matrices"
+gemm ranks '"ring_degree": 2' ring
+[ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*/measure/gemm' "$work/ranks.log"
+report $? "a layer on several ranks has no such share"
+layer whole '"tokens": 8, "heads": 4, "head_dim": 4' '"ring_degree": 2' standard
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_METHOD: attention standard on 2 ranks' "$work/whole.log"
+report $? "standard attention on two ranks is refused"
 layer data '"tokens": 8, "heads": 4, "head_dim": 4' '"data_degree": 2'
 [ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*sequence' "$work/data.log"
 report $? "other axes are refused"

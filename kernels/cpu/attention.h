@@ -117,15 +117,21 @@ static void attention_load_queries(const dit_attention_args *a, const float *q, 
     for (int64_t i = 0; i < a->D * TILE_WIDTH; i += VF_LANES) vf_store(queries + i, vf_load(queries + i) * scale);
 }
 
-static void attention_store(const dit_attention_args *a, int64_t rows, float *sums, const float *total, float *out)
+/* Divides `rows` rows of a panel, lane by lane. */
+static void attention_divide(int64_t rows, float *panel, const float *total)
 {
     vf reciprocal[TILE_VECTORS];
     for (int j = 0; j < TILE_VECTORS; j++) reciprocal[j] = vf_set1(1.0f) / vf_load(total + j * VF_LANES);
-    for (int64_t d = 0; d < a->D; d++)
+    for (int64_t i = 0; i < rows; i++)
         for (int j = 0; j < TILE_VECTORS; j++) {
-            float *sum = sums + d * TILE_WIDTH + j * VF_LANES;
+            float *sum = panel + i * TILE_WIDTH + j * VF_LANES;
             vf_store(sum, vf_load(sum) * reciprocal[j]);
         }
+}
+
+static void attention_store(const dit_attention_args *a, int64_t rows, float *sums, const float *total, float *out)
+{
+    attention_divide(a->D, sums, total);
     attention_transpose(a->D, rows, sums, TILE_WIDTH, out, a->ldo);
 }
 
@@ -417,7 +423,7 @@ static attention_plan attention_make_plan(dit_pool *pool, const dit_attention_ar
     return plan;
 }
 
-static void cpu_attention(dit_pool *pool, const dit_attention_args *args)
+static void cpu_attention_tiled(dit_pool *pool, const dit_attention_args *args)
 {
     attention_plan plan = attention_make_plan(pool, args);
     dit_pool_run(pool, args->B * args->H * plan.jobs_per_head, 1, attention_jobs, &plan);

@@ -402,6 +402,34 @@ static void a_mask_hides_what_a_bias_hides(void **state)
     for_each_backend(masks_hide);
 }
 
+/* Room for all scores of a head changes no result: full, causal and by a mask, with heads that share a key head. */
+static void whole_rows_give_what_tiles_give(void **state)
+{
+    enum { KINDS = 3 };
+    static float tiled[OUT], whole[OUT], tiled_lse[LSE], whole_lse[LSE], *scores;
+    static int32_t queries[SQ], keys[SK];
+    dit_mask mask;
+    (void)state;
+    place_queries(queries);
+    for (int key = 0; key < SK; key++) keys[key] = key;
+    dit_mask_build(DIT_MASK_WINDOW, SK, &mask);
+    scores = malloc((size_t)dit_attention_score_floats(SQ, SK) * sizeof *scores);
+    assert_non_null(scores);
+    assert_int_equal(dit_kernels_get("cpu", &kernels), DIT_OK);
+    for (int kind = 0; kind < KINDS; kind++) {
+        dit_attention_args args =
+            masked_args(kind == 2 ? &mask : NULL, kind ? queries : NULL, kind ? keys : NULL, tiled, tiled_lse);
+        args.kv_group = kind == 1 ? H : 0;
+        kernels->attention(pool, &args);
+        args.scores = scores, args.out = whole, args.lse = whole_lse;
+        kernels->attention(pool, &args);
+        assert_true(distance(whole, tiled, OUT) < 2e-6);
+        for (int i = 0; i < LSE; i++)
+            assert_true(whole_lse[i] == tiled_lse[i] || fabsf(whole_lse[i] - tiled_lse[i]) < 1e-5f);
+    }
+    free(scores);
+}
+
 /* Values of keys that no query of a tile sees are not read: a NaN among them reaches nobody. The plain operator reads
  * them, with weight 0. */
 static void tiles_are_skipped(void)
@@ -498,6 +526,7 @@ int main(void)
         cmocka_unit_test(positions_give_the_attention_over_the_keys_up_to_them),
         cmocka_unit_test(causal_stripes_merge_to_the_whole),
         cmocka_unit_test(a_mask_hides_what_a_bias_hides),
+        cmocka_unit_test(whole_rows_give_what_tiles_give),
         cmocka_unit_test(tiles_that_a_mask_hides_are_skipped),
         cmocka_unit_test(query_heads_of_a_group_share_a_key_head),
         cmocka_unit_test(the_work_of_a_call_is_the_pairs_that_see_each_other),

@@ -85,6 +85,7 @@ typedef struct report_figure_kind {
     X(speedup) \
     X(product) \
     X(throughput) \
+    X(of_gemm) \
     X(phases) \
     X(pareto) \
     X(heatmap) \

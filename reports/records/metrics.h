@@ -155,6 +155,10 @@
       "share of all hops of ranks in which there is nothing to compute") \
     X(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, CLOCK, false, "balance/waiting_share", 1, \
       "share of the time that messages hold up, over all ranks") \
+    X(GEMM, "gemm_gflop_per_s", GFLOP_PER_S, HIGHER, CLOCK, false, "gemm/flop_per_s", 1e-9, \
+      "the device's rate at a product of matrices, before and after the iterations of one layer") \
+    X(OF_GEMM, "of_gemm", SHARE, HIGHER, CLOCK, false, "gemm/share", 1, \
+      "rate of one layer's attention over that rate") \
     X(TOKENIZE, "tokenize_s", SECONDS, LOWER, CLOCK, false, "phases_ns/tokenize", 1e-9, \
       "prompts to tokens") \
     X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, CLOCK, false, "phases_ns/text_encode", 1e-9, \

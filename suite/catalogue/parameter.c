@@ -44,8 +44,9 @@ static const char *const *element_words(void)
 /* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
 static const char *const *attention_words(void)
 {
-    static const char *words[3 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {"local", "ulysses", "usp"};
-    const char **next = words + 3;
+    static const char *words[4 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {"local", "ulysses", "usp",
+                                                                                        DIT_STANDARD_ATTENTION};
+    const char **next = words + 4;
     for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) *next++ = dit_ring_method_name((dit_ring_method)i);
     for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) *next++ = dit_patch_method_name((dit_patch_method)i);
     return words;

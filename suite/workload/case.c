@@ -66,6 +66,7 @@ static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const su
     if (matrix->warmup_most && !once) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
     dit_json_put_int(w, measure, "iterations", once ? 1 : matrix->iterations);
     if (matrix->trace && !once) dit_json_put_bool(w, measure, "trace", true);
+    if (matrix->gemm && !once) dit_json_put_bool(w, measure, "gemm", true);
     if (matrix->probe && !once) dit_json_put_bool(w, measure, "probe", true);
     if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
 }
@@ -239,7 +240,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->is_simulated = cell->simulated;
     bool cached = cell->cache.policy != DIT_CACHE_NONE;
     bool plain = !external && !is_compared_with(cell) && !cell->simulated && !cell->fp8_linear && !approximates;
-    out->is_reference = alone && plain && !cached;
+    out->is_reference = alone && plain && !cached && !cell->layer.whole_scores;
     if (cell->simulated || (alone && approximates)) return DIT_OK;
     return hash_reference(cell, out->document, out->reference_id);
 }

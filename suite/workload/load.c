@@ -65,8 +65,8 @@ static dit_status read_repeat(suite_workload *workload)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",     "trace",
-                                       "probe",       "scope",       "waits",      "prompts_differ", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s",     "trace", "probe",
+                                       "gemm",        "scope",       "waits",      "prompts_differ", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
@@ -82,6 +82,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "probe", &matrix->probe));
+    DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "gemm", &matrix->gemm));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "prompts_differ", &matrix->prompts_differ));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));

@@ -53,6 +53,7 @@ typedef struct suite_matrix {
     int64_t warmup_most; /* 0: a fixed number of warm-up runs */
     bool trace;          /* one more run of every case, recorded */
     bool converged;      /* pictures are held against a converged reference (programs/converged.h) */
+    bool gemm;           /* a product of matrices is timed beside the iterations of one attention layer */
     bool probe;          /* one more run of every case, in which every layer is compared from step to step */
     bool prompts_differ; /* each image of a batch has a prompt of its own                            */
     bool waits;          /* simulated: the host waits for the device after every forward of a layer */

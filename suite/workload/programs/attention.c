@@ -15,6 +15,11 @@ static dit_status resolve_attention(suite_cell *cell)
 {
     const cJSON *asked = cell->values[SUITE_PARAMETER_ATTENTION];
     dit_ring_method ring;
+    bool standard = asked && strcmp(asked->valuestring, DIT_STANDARD_ATTENTION) == 0;
+    if (standard && strcmp(cell->attention, "local") == 0) {
+        cell->attention = DIT_STANDARD_ATTENTION;
+        return DIT_OK;
+    }
     if (!asked || !dit_ring_method_from_name(asked->valuestring, &ring)) return suite_cell_check_attention(cell);
     bool beside_heads = strcmp(cell->attention, "usp") == 0 && ring != DIT_RING_MERGE;
     if (strcmp(cell->attention, "ring") != 0 && !(beside_heads && dit_ring_method_takes_heads(ring)))
@@ -38,6 +43,7 @@ static void resolve_layer(suite_cell *cell)
     layer->kv_heads = suite_cell_int(cell, SUITE_PARAMETER_KV_HEADS, layer->heads);
     layer->inner_ring = suite_cell_int(cell, SUITE_PARAMETER_INNER_RING, 0);
     dit_ring_method_from_name(cell->attention, &layer->ring);
+    layer->whole_scores = strcmp(cell->attention, DIT_STANDARD_ATTENTION) == 0;
     if (mask) dit_mask_from_name(mask->valuestring, &layer->mask);
     if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
     dit_layer_normalise(&cell->parallel, layer);
@@ -56,7 +62,7 @@ static dit_status resolve(suite_cell *cell)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
                         "%s is simulated, and no accelerator's kernel is known that skips by mask %s",
                         cell->platform->name, dit_mask_name(cell->layer.mask));
-    if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
+    if (!cell->simulated || !(cell->layer.ring == DIT_RING_WHOLE_ROWS || cell->layer.whole_scores)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
                     cell->platform->name, cell->attention);
 }
@@ -144,13 +150,13 @@ static void write_label(const suite_cell *cell, char *out, size_t size)
     if (layer->batch > 1) snprintf(batch, sizeof batch, " B%lld", (long long)layer->batch);
     if (cell->parallel.degree[DIT_AXIS_RING] > 1)
         snprintf(layout, sizeof layout, " %s", dit_token_layout_name(layer->layout));
-    bool ring = layer->ring != DIT_RING_MERGE;
+    bool named = layer->ring != DIT_RING_MERGE || layer->whole_scores;
     if (layer->inner_ring) snprintf(inner, sizeof inner, " inner%lld", (long long)layer->inner_ring);
     snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
              layer->causal ? " causal" : "", layer->mask ? " " : "", layer->mask ? dit_mask_name(layer->mask) : "",
              layout, layer->packed ? " packed" : "", layer->pad_tokens ? " pad_tokens" : "",
-             layer->pad_heads ? " pad_heads" : "", ring ? " " : "", ring ? dit_ring_method_name(layer->ring) : "",
-             inner, cell->parallel.context_first ? " context-first" : "", cell->mesh);
+             layer->pad_heads ? " pad_heads" : "", named ? " " : "", named ? cell->attention : "", inner,
+             cell->parallel.context_first ? " context-first" : "", cell->mesh);
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
