@@ -58,7 +58,9 @@ struct dit_attention {
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
-    X(oracle)
+    X(oracle)                                                                                                          \
+    X(edit_rows)                                                                                                       \
+    X(edit_oracle)
 #define DIT_ATTENTION_DECLARE(name) extern const dit_attention_policy dit_attention_##name;
 DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
 #undef DIT_ATTENTION_DECLARE
@@ -86,7 +88,10 @@ const float *attention_bias(const dit_attention *attention, int ring_rank);
  * once they are put there. Errors: as attention_store_put. */
 dit_status attention_take_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                                attention_keys *out);
-/* Both of the above. Not collective. */
+/* Attention of a call's queries over `keys` instead of io's; scores: NULL, or as in dit_attention_args. Not collective. */
+void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                         const attention_keys *keys, float *scores);
+/* attention_over_keys of what attention_take_keys finds. Not collective. */
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);
 /* The same with room for all scores of a head (dit_attention_args.scores); NULL: without. */

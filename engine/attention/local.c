@@ -1,9 +1,8 @@
 /* Local: one rank holds the whole sequence and sends nothing. Exact policies must give what this one gives. */
 #include "engine/attention/attention_impl.h"
 
-/* Attention of a call's queries over `keys` instead of io's. Not collective. */
-static void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                                const attention_keys *keys, float *scores)
+void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                         const attention_keys *keys, float *scores)
 {
     dit_runtime *rt = attention->rt;
     int ring_rank = rt->coordinates[DIT_AXIS_RING];

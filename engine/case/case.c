@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "engine/files/config.h"
 #include "engine/case/platform.h"
+#include "engine/shapes/edit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +188,10 @@ static dit_status read_split(const dit_json *doc, const cJSON *conditions, dit_c
     if (split < 0) return dit_json_fail_word(doc, "/conditions/split", "split", name, dit_split_names);
     out->split = (dit_split)split;
     out->split_count = (int)count;
-    return DIT_OK;
+    DIT_TRY(dit_json_optional_bool(doc, conditions, "/conditions", "edits", &out->edits));
+    if (!out->edits || out->num_frames == 1) return DIT_OK;
+    return dit_json_fail(doc, "/conditions/edits", DIT_ERR_JSON_VALUE,
+                         "edits are of pictures, and there are %lld frames", (long long)out->num_frames);
 }
 
 /* Reads the captions and checks each, so that a mistake is told with its place. */
@@ -205,6 +209,8 @@ static dit_status read_captions(const dit_json *doc, const cJSON *conditions, di
     out->text_tokens = DIT_CAPTION_SLOTS;
     if (dit_json_member(conditions, "split") || dit_json_member(conditions, "count"))
         return read_split(doc, conditions, out);
+    if (dit_json_member(conditions, "edits"))
+        return dit_json_fail(doc, "/conditions/edits", DIT_ERR_JSON_VALUE, "edits are those of a split's captions");
     cJSON_ArrayForEach(item, out->captions)
     {
         snprintf(at, sizeof at, "/conditions/captions/%d", count);
@@ -222,21 +228,43 @@ int64_t dit_case_caption_count(const dit_case *kase)
     return kase->split_count ? kase->split_count : cJSON_GetArraySize(kase->captions);
 }
 
-dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count)
+/* Returns caption `index` of the case's split; of edits the one before or after. */
+static dit_caption caption_of_split(const dit_case *kase, int index, bool before)
+{
+    dit_caption caption;
+    dit_edit edit;
+    if (!kase->edits) {
+        dit_split_caption(kase->split, kase->num_frames > 1, (uint64_t)index, &caption);
+        return caption;
+    }
+    dit_edit_draw(kase->split, (uint64_t)index, &edit);
+    return before ? edit.before : edit.after;
+}
+
+static dit_status list_captions(const dit_case *kase, bool before, const char ***out)
 {
     const cJSON *item;
-    dit_caption caption;
-    *count = dit_case_caption_count(kase);
-    const char **next = *out = malloc((size_t)*count * (sizeof **out + DIT_CAPTION_TEXT));
+    const char **next = *out = malloc((size_t)dit_case_caption_count(kase) * (sizeof **out + DIT_CAPTION_TEXT));
     if (!next) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for captions");
-    char *text = (char *)(next + *count);
+    char *text = (char *)(next + dit_case_caption_count(kase));
     cJSON_ArrayForEach(item, kase->captions) *next++ = item->valuestring;
     for (int i = 0; i < kase->split_count; i++, text += DIT_CAPTION_TEXT) {
-        dit_split_caption(kase->split, kase->num_frames > 1, (uint64_t)i, &caption);
+        dit_caption caption = caption_of_split(kase, i, before);
         dit_caption_print(&caption, text);
         *next++ = text;
     }
     return DIT_OK;
+}
+
+dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count)
+{
+    *count = dit_case_caption_count(kase);
+    return list_captions(kase, false, out);
+}
+
+dit_status dit_case_captions_before(const dit_case *kase, const char ***out)
+{
+    return list_captions(kase, true, out);
 }
 
 /* Reads how the text encoders run: "text_encoder_parallel" and "stream_text_encoders". */
@@ -302,6 +330,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
                                        "captions",
                                        "split",
                                        "count",
+                                       "edits",
                                        "prompts",
                                        "negative_prompt",
                                        "max_sequence_length",
@@ -366,6 +395,36 @@ static dit_status read_cache(const dit_json *doc, dit_case *out)
     return cache ? dit_cache_read(doc, cache, "/cache", out->steps, &out->cache) : DIT_OK;
 }
 
+static dit_status read_edit_plan(const dit_json *doc, const cJSON *object, const char *pointer, dit_case *out)
+{
+    DIT_TRY(dit_edit_plan_read(doc, object, pointer, &out->edit));
+    if (out->edits && out->cache.policy == DIT_CACHE_NONE) return DIT_OK;
+    if (out->edits) return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "the case has a cache beside its edit");
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "the case has no captions that were edited"),
+                          "give conditions of kind captions with a split and \"edits\": true");
+}
+
+static dit_status read_edit(const dit_json *doc, dit_case *out)
+{
+    const cJSON *edit = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "edit", &edit));
+    if (edit && out->for_guest)
+        return dit_json_fail(doc, "/edit", DIT_ERR_UNSUPPORTED,
+                             "which rows an edit changes is found out by computing; it cannot be simulated");
+    return edit ? read_edit_plan(doc, edit, "/edit", out) : DIT_OK;
+}
+
+/* Reads {"edit": {...}} of `emulates`. */
+static dit_status read_emulated_edit(const dit_json *doc, const cJSON *emulates, dit_case *out)
+{
+    static const char *const keys[] = {"edit", NULL};
+    DIT_TRY(dit_json_only_keys(doc, emulates, "/emulates", keys));
+    if (out->edit.dense_steps)
+        return dit_json_fail(doc, "/emulates/edit", DIT_ERR_JSON_VALUE, "the case has an edit of its own beside it");
+    out->emulates = false, out->emulates_edit = true;
+    return read_edit_plan(doc, dit_json_member(emulates, "edit"), "/emulates/edit", out);
+}
+
 /* Reads {"cache": {...}, "mesh"?: {...}, "data_degree": 1} of `emulates`: the cache that one rank emulates, alone or on a
  * mesh with stale steps. */
 static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates, dit_case *out)
@@ -388,7 +447,7 @@ static dit_status read_emulated_cache(const dit_json *doc, const cJSON *emulates
     return dit_cache_read(doc, cache, "/emulates/cache", out->steps, &out->emulated_cache);
 }
 
-/* Reads `emulates`: the mesh, or the cache, that one rank emulates. */
+/* Reads `emulates`: the mesh, the cache or the edit that one rank emulates. */
 static dit_status read_emulated(const dit_json *doc, dit_case *out)
 {
     const dit_parallel *emulated = &out->emulated;
@@ -396,10 +455,11 @@ static dit_status read_emulated(const dit_json *doc, dit_case *out)
     int ranks = dit_parallel_world_size(&out->parallel);
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "emulates", &emulates));
     if (!emulates) return DIT_OK;
-    bool of_cache = dit_json_member(emulates, "cache") != NULL;
+    bool of_cache = dit_json_member(emulates, "cache") != NULL, of_edit = dit_json_member(emulates, "edit") != NULL;
     out->emulates = true;
-    DIT_TRY(of_cache ? read_emulated_cache(doc, emulates, out)
-                     : dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
+    DIT_TRY(of_edit    ? read_emulated_edit(doc, emulates, out)
+            : of_cache ? read_emulated_cache(doc, emulates, out)
+                       : dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
     if (ranks > 1)
         return dit_error_hint(
             dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "emulation needs one rank, but parallel has %d", ranks),
@@ -426,6 +486,7 @@ dit_status dit_case_settle_emulated(dit_case *kase)
 
 dit_status dit_case_check_caches(const dit_case *kase)
 {
+    DIT_TRY(dit_edit_plan_check(&kase->edit, &kase->parallel, &kase->facts));
     DIT_TRY(dit_cache_check(&kase->cache, kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts));
     dit_parallel mesh = kase->emulates ? kase->emulated : kase->parallel; /* an oracle decides apart on one rank, too */
     if (kase->emulated_cache.separate) mesh.degree[DIT_AXIS_CFG] = (int)kase->facts.guidance_branches;
@@ -447,7 +508,7 @@ int dit_case_stale_steps(const dit_case *kase)
 bool dit_case_is_approximate(const dit_case *kase)
 {
     bool cached = kase->cache.policy != DIT_CACHE_NONE || kase->emulated_cache.policy != DIT_CACHE_NONE;
-    return dit_case_stale_steps(kase) > 0 || cached || kase->fp8_linear;
+    return dit_case_stale_steps(kase) > 0 || cached || kase->edit.dense_steps || kase->fp8_linear;
 }
 
 dit_status dit_case_hash(const dit_json *doc, char out[33])
@@ -461,9 +522,10 @@ dit_status dit_case_hash(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run",   "conditions",
-                                       "parallel", "attention",  "platform",      "measure",   "vae",   "picture",
-                                       "emulates", "simulation", "text_encoders", "cache",     "image", NULL};
+    static const char *const keys[] = {"schema",     "program",  "model",     "scheduler",  "run",
+                                       "conditions", "parallel", "attention", "platform",   "measure",
+                                       "vae",        "picture",  "emulates",  "simulation", "text_encoders",
+                                       "cache",      "image",    "edit",      NULL};
     dit_case_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -488,6 +550,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->graphs = platform.graphs;
     out->threads_per_rank = platform.threads;
     DIT_TRY(read_cache(doc, out));
+    DIT_TRY(read_edit(doc, out));
     DIT_TRY(read_emulated(doc, out));
     return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cache.h"
 #include "base/dtype.h"
+#include "base/edit_plan.h"
 #include "base/json.h"
 #include "base/facts.h"
 #include "base/parallel.h"
@@ -49,6 +50,9 @@ typedef struct {
     const cJSON *captions;    /* list of texts, each of which is a caption of the grammar; or NULL         */
     dit_split split;          /* without a list: the captions are the first ones of this split            */
     int split_count;
+    bool edits;         /* of a split: those of its edits, and the captions before them are kept beside  */
+    dit_edit_plan edit; /* how the pictures of captions that were edited are drawn again; none: from nothing */
+    bool emulates_edit; /* one rank emulates that by whole forwards                                       */
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */
@@ -88,17 +92,19 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 /* Checks, once facts are complete, that the emulated mesh is legal for them, and makes it canonical. Does nothing where
  * nothing is emulated. Errors: DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_settle_emulated(dit_case *kase);
-/* Checks, once facts are complete, that the cache and the emulated one are legal for them. Errors:
- * DIT_ERR_CONSTRAINT_CACHE. */
+/* Checks, once facts are complete, that the edit, the cache and the emulated one are legal for them. Errors:
+ * DIT_ERR_CONSTRAINT_CACHE, DIT_ERR_CONSTRAINT_METHOD. */
 dit_status dit_case_check_caches(const dit_case *kase);
 /* Returns how many steps of the mesh, or of the emulated one, use K and V of the step before; 0: latents are exact. */
 int dit_case_stale_steps(const dit_case *kase);
-/* True if latents differ from those of one rank by intention: through stale steps, a cache, or linear layers in fp8. */
+/* True if latents differ from those of one rank by intention: through stale steps, a cache, an edit, or linear layers in fp8. */
 bool dit_case_is_approximate(const dit_case *kase);
 /* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);
 /* Returns how many captions a case has; 0: its conditions are others. */
 int64_t dit_case_caption_count(const dit_case *kase);
+/* Makes a list of the captions before the edits of a case that has them, likewise. */
+dit_status dit_case_captions_before(const dit_case *kase, const char ***out);
 /* Makes a list of a case's captions, those of its document or of its split: *out [*count] is one block with the texts of a
  * split, which the caller frees; listed ones stay in the document. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_captions(const dit_case *kase, const char ***out, int64_t *count);

@@ -1,6 +1,7 @@
 #include "engine/case/pipeline.h"
 
 #include "base/case_facts.h"
+#include "engine/edits/edit.h"
 #include "engine/files/shipped.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
@@ -120,6 +121,12 @@ static dit_status open_weights(const char *path, dit_safetensors **out)
     return dit_safetensors_open(at, out);
 }
 
+static const char *attention_of(const dit_case *kase)
+{
+    if (kase->edit.dense_steps) return kase->emulates_edit ? "edit_oracle" : "edit";
+    return kase->emulates ? "oracle" : kase->attention;
+}
+
 static dit_status create_model(dit_pipeline *p, const dit_weights *weights, dit_model **out)
 {
     const dit_case *kase = &p->kase;
@@ -128,7 +135,7 @@ static dit_status create_model(dit_pipeline *p, const dit_weights *weights, dit_
                                                 .weights = weights,
                                                 .partition = p->partition,
                                                 .latent = kase->facts.latent,
-                                                .attention = kase->emulates ? "oracle" : kase->attention},
+                                                .attention = attention_of(kase)},
                             out);
 }
 
@@ -176,17 +183,35 @@ static int64_t captions_of_batch(const dit_pipeline *p)
 static dit_status look_up_captions(dit_pipeline *p)
 {
     DIT_TRY(dit_case_captions(&p->kase, &p->captions, &p->caption_count));
+    if (p->kase.edit.dense_steps) DIT_TRY(dit_case_captions_before(&p->kase, &p->before));
     return dit_condition_look_up(&p->rt, &p->partition, p->model->needs, p->text_table, p->captions,
                                  captions_of_batch(p), &p->kase.run, &p->condition);
 }
 
+static dit_status tell(dit_pipeline *p, const char **captions)
+{
+    return dit_condition_tell(&p->rt, &p->partition, p->model->needs, p->text_table, captions + p->sampler.first_image,
+                              captions_of_batch(p), &p->condition);
+}
+
+static dit_status fill_latents(dit_pipeline *p);
+
+/* Draws the pictures of the captions before their edits, and keeps what the run of those behind them reuses. */
+static dit_status draw_before(dit_pipeline *p)
+{
+    if (p->text_table) DIT_TRY(tell(p, p->before));
+    DIT_TRY(fill_latents(p));
+    p->sampler.keeps = true;
+    dit_status st = dit_sampler_run(&p->sampler, &p->condition);
+    p->sampler.keeps = false;
+    return st == DIT_OK && p->text_table ? tell(p, p->captions) : st;
+}
+
 dit_status dit_pipeline_take_batch(dit_pipeline *p, int64_t batch)
 {
-    int64_t first = batch * p->kase.facts.num_images;
-    p->sampler.first_image = first;
-    if (!p->text_table || p->batches == 1) return DIT_OK;
-    return dit_condition_tell(&p->rt, &p->partition, p->model->needs, p->text_table, p->captions + first,
-                              captions_of_batch(p), &p->condition);
+    p->sampler.first_image = batch * p->kase.facts.num_images;
+    if (p->kase.edit.dense_steps) return draw_before(p);
+    return p->text_table && p->batches > 1 ? tell(p, p->captions) : DIT_OK;
 }
 
 static dit_status make_conditions(dit_pipeline *p)
@@ -270,7 +295,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(create_models(p));
     const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
     int apart = kase->emulated_cache.separate ? (int)kase->facts.guidance_branches : 1;
-    bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE;
+    bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE, edits = kase->edit.dense_steps > 0;
     dit_cache_run *cache = NULL;
     if (kase->cache.policy != DIT_CACHE_NONE) DIT_TRY(dit_cache_create(p->model, &kase->cache, kase->steps, &cache));
     p->sampler = (dit_sampler){.rt = &p->rt,
@@ -286,8 +311,11 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .emulates_cache = of_cache ? &kase->emulated_cache : NULL,
                                .emulated_groups = kase->emulated_groups * apart,
                                .cache = cache,
-                               .executor = of_cache && !emulates ? dit_executor_of_cache(&kase->emulated_cache)
-                                                                 : dit_executor_for(&p->rt, emulates)};
+                               .edit = edits ? &kase->edit : NULL,
+                               .executor = edits && kase->emulates_edit ? &dit_executor_edit_oracle
+                                           : edits                      ? &dit_executor_edit
+                                           : of_cache && !emulates      ? dit_executor_of_cache(&kase->emulated_cache)
+                                                                        : dit_executor_for(&p->rt, emulates)};
     DIT_TRY(dit_sampler_init(&p->sampler, &(dit_scheduler_params){.doc = doc,
                                                                   .config = kase->scheduler,
                                                                   .pointer = "/scheduler",
@@ -295,7 +323,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                                                   .first_step = kase->first_step}));
     DIT_TRY(create_noise(p));
     if (cache) dit_cache_set_timesteps(cache, p->sampler.scheduler->timesteps);
-    return make_conditions(p);
+    DIT_TRY(make_conditions(p));
+    return edits ? draw_before(p) : DIT_OK;
 }
 
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
@@ -334,6 +363,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     dit_safetensors_close(pipeline->conditions_file);
     dit_text_table_close(pipeline->text_table);
     free(pipeline->captions);
+    free(pipeline->before);
     free(pipeline->start);
 }
 

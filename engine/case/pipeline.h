@@ -21,6 +21,7 @@ typedef struct {
     dit_safetensors *weights_file, *second_file, *conditions_file;
     dit_text_table *text_table; /* NULL: conditions are no captions, or nothing is computed       */
     const char **captions;      /* [caption_count] of all batches, in one block                   */
+    const char **before;        /* NULL, or the captions before their edits, likewise             */
     int64_t caption_count;      /* 0: conditions are no captions                                  */
     int64_t batches;            /* of num_images captions each; 1 where there are no more captions */
     dit_weights weights, second_weights;

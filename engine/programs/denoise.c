@@ -8,6 +8,7 @@
  * pictures, too (engine/requests/parts.h).
  */
 #include "engine/programs/program.h"
+#include "engine/edits/told.h"
 #include "engine/results/cache_record.h"
 #include "engine/results/measure.h"
 #include "engine/requests/parts.h"
@@ -50,6 +51,7 @@ static const char *why_no_verdict(const denoise *d, const dit_validation *valida
 {
     if (d->pipeline.kase.emulates) return "this is the oracle of an approximate method";
     if (d->pipeline.sampler.emulates_cache) return "this is the oracle of a cache";
+    if (d->pipeline.kase.emulates_edit) return "this is the oracle of an edit";
     if (d->pipeline.kase.fp8_linear) return "linear layers in fp8 are an approximation: its distance is a result";
     if (validation->approximate) return "no oracle of the approximate method was given";
     bool alone = dit_parallel_world_size(&d->pipeline.rt.parallel) == 1;
@@ -86,7 +88,7 @@ static dit_status compare(const denoise *d, const dit_program_args *args, int64_
 static bool is_approximate(const denoise *d)
 {
     const dit_case *kase = &d->pipeline.kase;
-    return dit_case_stale_steps(kase) > 0 || d->pipeline.sampler.cache || kase->fp8_linear;
+    return dit_case_stale_steps(kase) > 0 || d->pipeline.sampler.cache || kase->edit.dense_steps || kase->fp8_linear;
 }
 
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
@@ -120,6 +122,15 @@ static dit_status judge_pictures(const denoise *d, const dit_program_args *args)
         return DIT_FAIL(DIT_ERR_IO, "the path of the latents is too long");
     const dit_picture_references references = {.one_rank = args->reference, .converged = args->converged};
     return dit_pictures_judge(&d->pictures, &d->pipeline, path, &references, d->more);
+}
+
+static dit_status put_edit(const denoise *d)
+{
+    dit_json_writer w = {0};
+    const dit_case *kase = &d->pipeline.kase;
+    if (kase->edit.dense_steps && !kase->emulates_edit)
+        dit_edits_put_run(&w, &kase->edit, &d->pipeline.rt.facts, &d->pipeline.sampler.edit_log, d->more);
+    return w.status;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -201,6 +212,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     if (scope == DIT_SCOPE_PIPELINE) DIT_TRY(dit_parts_decode(&d->pipeline, args->out_folder, &d->parts));
     if (scope != DIT_SCOPE_DENOISE) dit_parts_take(&d->parts, &d->pipeline, &d->measured);
     DIT_TRY(judge_pictures(d, args));
+    DIT_TRY(put_edit(d));
     DIT_TRY(dit_probe_take(&d->pipeline, args->out_folder, d->more));
     DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
                                                   .kase = &d->pipeline.kase,

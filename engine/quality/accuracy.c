@@ -117,6 +117,16 @@ dit_status dit_accuracy_words(const dit_picture_set *set, int index, dit_read_wo
     return DIT_OK;
 }
 
+dit_status dit_accuracy_finds(const dit_picture_set *set, int index, int place, dit_attribute attribute, int value,
+                              bool *out)
+{
+    dit_reading reading;
+    DIT_TRY(check(set));
+    read_picture(dit_picture_set_at(set, index), set->size, &reading);
+    *out = reading.found[place] && reading.objects[place].is[attribute] == value;
+    return DIT_OK;
+}
+
 void dit_accuracy_bounds(int64_t right, int64_t asked, double *low, double *high)
 {
     static const double z = 1.959963984540054;

@@ -20,6 +20,10 @@ typedef struct {
 } dit_read_words;
 /* Reads picture `index` of a set. Errors: as dit_accuracy_count; DIT_ERR_JSON_VALUE for a caption that is none. */
 dit_status dit_accuracy_words(const dit_picture_set *set, int index, dit_read_words *out);
+/* Says whether the rule finds an object with this value of an attribute at a place of a picture. Errors: as
+ * dit_accuracy_count. */
+dit_status dit_accuracy_finds(const dit_picture_set *set, int index, int place, dit_attribute attribute, int value,
+                              bool *out);
 /* Computes the 95 % interval of a share, right of asked, asked > 0 (Wilson, JASA 22, 1927). */
 void dit_accuracy_bounds(int64_t right, int64_t asked, double *low, double *high);
 

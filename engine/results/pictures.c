@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "engine/cache/cache.h"
+#include "engine/edits/told.h"
 #include "engine/files/shipped.h"
 #include "engine/quality/accuracy.h"
 #include "engine/quality/comparison.h"
@@ -18,7 +19,8 @@ static const char network_name[] = "shapes-features";
 
 static bool are_wanted(const dit_pipeline *p)
 {
-    return p->caption_count > 0 && p->kase.vae && !p->kase.emulates && !p->sampler.emulates_cache;
+    bool oracle = p->kase.emulates || p->sampler.emulates_cache || p->kase.emulates_edit;
+    return p->caption_count > 0 && p->kase.vae && !oracle;
 }
 
 /* A decoder that blurs would be judged with the method, and its memory would be the method's. */
@@ -79,6 +81,7 @@ static dit_status make_batch(dit_pipeline *p, dit_decoder *decoder, int64_t batc
         const dit_cache_log *log = dit_cache_log_of(p->sampler.cache);
         out->hit_shares[batch] = log->steps ? (double)log->hits / log->steps : 0;
     }
+    if (out->edits) out->edits[batch] = p->sampler.edit_log;
     return decode_batch(p, decoder, batch, out);
 }
 
@@ -92,7 +95,8 @@ static dit_status make_all(dit_pipeline *p, dit_decoder *decoder, dit_pictures *
     bool first = dit_comm_rank(dit_comm_world()) == 0;
     if (first) out->pixels = malloc(floats * sizeof *out->pixels);
     if (p->sampler.cache) out->hit_shares = malloc((size_t)out->batches * sizeof *out->hit_shares);
-    if ((first && !out->pixels) || (p->sampler.cache && !out->hit_shares))
+    if (p->sampler.edit) out->edits = malloc((size_t)out->batches * sizeof *out->edits);
+    if ((first && !out->pixels) || (p->sampler.cache && !out->hit_shares) || (p->sampler.edit && !out->edits))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld pictures", (long long)out->count);
     for (int64_t batch = 0; batch < out->batches; batch++) DIT_TRY(make_batch(p, decoder, batch, out));
     DIT_TRY(sum_ranks(&out->flops));
@@ -113,6 +117,7 @@ void dit_pictures_release(dit_pictures *pictures)
 {
     free(pictures->pixels);
     free(pictures->hit_shares);
+    free(pictures->edits);
     *pictures = (dit_pictures){0};
 }
 
@@ -219,6 +224,25 @@ static dit_status put_renders(dit_json_writer *w, const dit_case *kase, const di
     return st;
 }
 
+/* Puts "edits", of captions that were edited. */
+static dit_status put_edits(dit_json_writer *w, const dit_pictures *p, const dit_case *kase, const char *reference,
+                            const dit_judged_set *own, cJSON *quality)
+{
+    dit_judged_set right = {0};
+    if (!kase->edits || w->status != DIT_OK) return w->status;
+    if (reference) DIT_TRY(dit_judged_set_read(reference, true, NULL, &right));
+    dit_status st = dit_edits_put_pictures(w,
+                                           &(dit_edited){.split = kase->split,
+                                                         .facts = &kase->facts,
+                                                         .logs = p->edits,
+                                                         .batches = p->batches,
+                                                         .own = own,
+                                                         .reference = reference ? &right : NULL},
+                                           quality);
+    dit_judged_set_release(&right);
+    return st;
+}
+
 /* Puts "hit_share": of a cache, over batches. */
 static void put_hit_share(dit_json_writer *w, const dit_pictures *p, cJSON *quality)
 {
@@ -254,6 +278,7 @@ static dit_status judge(const dit_pictures *p, const dit_pipeline *pipeline, con
     if (references->converged) put_each(&w, own, "converged_psnr_db", shown);
     dit_json_put_status(&w, put_renders(&w, kase, network, own, quality));
     put_hit_share(&w, p, quality);
+    dit_json_put_status(&w, put_edits(&w, p, kase, references->one_rank, own, quality));
     return w.status;
 }
 

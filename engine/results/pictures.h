@@ -20,9 +20,10 @@ typedef struct {
     dit_picture_size size;
     float *pixels; /* on rank 0 [count, 3, frames, height, width] in about [-1, 1]; NULL elsewhere */
     int64_t batches;
-    double *hit_shares; /* [batches] share of steps that a cache reused; NULL without a cache */
-    int64_t elapsed_ns; /* of sampling, all batches */
-    double flops;       /* of sampling, all batches and ranks */
+    double *hit_shares;  /* [batches] share of steps that a cache reused; NULL without a cache */
+    dit_edit_log *edits; /* [batches] which rows were drawn again; NULL where the case has no plan of edits */
+    int64_t elapsed_ns;  /* of sampling, all batches */
+    double flops;        /* of sampling, all batches and ranks */
 } dit_pictures;
 
 /* Makes the pictures, and leaves the pipeline at batch 0. Nothing is made where the case asks for none. Collective. Errors:

@@ -7,8 +7,10 @@
 #ifndef DIT_ENGINE_SAMPLER_H
 #define DIT_ENGINE_SAMPLER_H
 
+#include "base/edit_plan.h"
 #include "engine/cache/cache.h"
 #include "engine/models/model.h"
+#include "engine/sampling/edit_log.h"
 #include "engine/sampling/torch_noise.h"
 #include "engine/schedulers/scheduler.h"
 
@@ -54,6 +56,9 @@ struct dit_sampler {
     const dit_cache *emulates_cache;             /* NULL, or the cache that one rank emulates                   */
     int emulated_groups;          /* data ranks, times branches where these are apart, that it decides for */
     dit_cache_run *cache;         /* NULL, or what runs the forwards of executor whole           */
+    const dit_edit_plan *edit;    /* NULL, or how executors "edit" and "edit-oracle" draw again  */
+    bool keeps;                   /* of these: the run is that of the old caption                */
+    dit_edit_log edit_log;        /* of these: what the newest run of a new caption did          */
     const dit_executor *executor; /* runs the pieces; the caller chooses it by dit_executor_for     */
     void *executor_state;
     dit_model *first;        /* `model` as it was given                                        */

@@ -44,6 +44,11 @@ static void measure_ssim(const report_case *kase, report_bar *out)
     measure(kase, REPORT_CONVERGED_SSIM, REPORT_CONVERGED_SSIM_LOW, REPORT_CONVERGED_SSIM_HIGH, out);
 }
 
+static void measure_word(const report_case *kase, report_bar *out)
+{
+    measure(kase, REPORT_EDIT_WORD, REPORT_EDIT_WORD_LOW, REPORT_EDIT_WORD_HIGH, out);
+}
+
 #define PARETO_READING                                                                                                 \
     "Up and left is better. A line for each way to save work, a point for each setting. A hollow point: another one "  \
     "costs less and is better beyond both intervals."
@@ -72,7 +77,10 @@ static const report_figure_kind of_psnr_p05 =
 static const report_figure_kind of_ssim =
     PARETO_ROW("converged_ssim", "Likeness to many steps over the time of a picture", COUNT,
                "SSIM to eight times the steps", PARETO_CONVERGED, measure_ssim, NULL);
-static const report_figure_kind *const others[] = {&of_psnr, &of_psnr_p05, &of_ssim, NULL};
+static const report_figure_kind of_word =
+    PARETO_ROW("edit_word_accuracy", "Edited words that are right over the time of a picture", SHARE,
+               "pictures that show the edited word", PARETO_READING, measure_word, NULL);
+static const report_figure_kind *const others[] = {&of_psnr, &of_psnr_p05, &of_ssim, &of_word, NULL};
 
 const report_figure_kind report_figure_pareto =
     PARETO_ROW("accuracy", "Captions shown in full over the time of a picture", SHARE, "pictures that show all words",

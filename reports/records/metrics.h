@@ -107,6 +107,26 @@
       "operations of a picture, all ranks, mean over captions: a cache may decide otherwise for each") \
     X(PICTURES_HIT_SHARE, "pictures_hit_share", SHARE, NEITHER, LOOSELY, false, "quality/hit_share/mean", 1, \
       "steps that a cache reused, mean over batches of captions") \
+    X(EDIT_WORD, "edit_word_accuracy", SHARE, HIGHER, LOOSELY, false, "quality/edits/word/value", 1, \
+      "pictures of edited captions that show the word which the edit brought") \
+    X(EDIT_WORD_LOW, "edit_word_accuracy_low", SHARE, HIGHER, LOOSELY, false, "quality/edits/word/low", 1, \
+      "lower end of the 95 % interval of edit_word_accuracy") \
+    X(EDIT_WORD_HIGH, "edit_word_accuracy_high", SHARE, HIGHER, LOOSELY, false, "quality/edits/word/high", 1, \
+      "its upper end") \
+    X(EDIT_COMPUTED, "edit_computed_share", SHARE, NEITHER, LOOSELY, false, "quality/edits/computed_share/mean", 1, \
+      "rows of tokens that an edit computed over those of a whole run, mean over captions") \
+    X(EDIT_CHANGED, "edit_changed_share", SHARE, NEITHER, LOOSELY, false, "quality/edits/changed_share", 1, \
+      "tokens that moved by more than the edit's threshold, mean over captions") \
+    X(EDIT_INSIDE, "edit_inside_psnr_db", DECIBEL, HIGHER, LOOSELY, false, "quality/edits/inside_psnr_db", 1, \
+      "signal-to-noise ratio to pictures that were drawn from nothing, where the renders of the two captions differ") \
+    X(EDIT_OUTSIDE, "edit_outside_psnr_db", DECIBEL, HIGHER, LOOSELY, false, "quality/edits/outside_psnr_db", 1, \
+      "that ratio where they do not") \
+    X(EDIT_KEPT_DIFFER, "edit_kept_differ", COUNT, LOWER, EXACTLY, false, "quality/edits/kept_differ", 1, \
+      "numbers of rows that an edit kept which are not those of the old picture") \
+    X(EDIT_KEPT_BYTES, "edit_kept_bytes", BYTES, LOWER, EXACTLY, false, "edit/kept_bytes", 1, \
+      "memory that the old picture's run keeps for an edit") \
+    X(PICTURES_TIME, "pictures_s", SECONDS, LOWER, LOOSELY, false, "quality/elapsed_ns", 1e-9, \
+      "sampling of all pictures, in the first process of a case") \
     X(REDUNDANCY_EXPLAINED, "redundancy_explained", SHARE, NEITHER, LOOSELY, false, "probe/summary/explained/value", 1, \
       "variance of the changes of K, V and attention that layer and step explain over prompts, the least of the three") \
     X(REDUNDANCY_EXPLAINED_LOW, "redundancy_explained_low", SHARE, NEITHER, LOOSELY, false, "probe/summary/explained/low", 1, \

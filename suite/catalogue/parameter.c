@@ -1,6 +1,7 @@
 #include "suite/catalogue/parameter.h"
 
 #include "base/cache.h"
+#include "base/edit_plan.h"
 #include "base/layer.h"
 #include "base/rows.h"
 #include "base/text_parallel.h"
@@ -251,18 +252,19 @@ static dit_status check_name(const dit_json *doc, const char *pointer, const sui
     return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, row, "a name", value);
 }
 
-/* "shapes:test:128"; the engine knows the splits. */
+/* "shapes:test:128", "shapes-edits:test:128"; the engine knows the splits. */
 static dit_status check_prompts(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                 const cJSON *value)
 {
     char split[32];
     int count;
+    bool edits;
     if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "\"shapes:SPLIT:COUNT\"", value);
-    if (suite_prompts_from_text(value->valuestring, split, &count) && count <= row->greatest) return DIT_OK;
+    if (suite_prompts_from_text(value->valuestring, split, &count, &edits) && count <= row->greatest) return DIT_OK;
     return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
                                         "%s \"%.80s\" is not \"shapes:SPLIT:COUNT\" with a count from 1 to %lld",
                                         row->key, value->valuestring, (long long)row->greatest),
-                          "write for example shapes:test:128");
+                          "write for example shapes:test:128, or shapes-edits:test:128 for captions after an edit");
 }
 
 static dit_status check_scheduler(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
@@ -321,6 +323,18 @@ static dit_status check_cache(const dit_json *doc, const char *pointer, const su
         "settings are an object, {\"policy\": \"fbcache\", \"threshold\": 0.08}; there are: %s", names);
 }
 
+static dit_status check_edit(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                             const cJSON *value)
+{
+    dit_edit_plan plan;
+    if (cJSON_IsObject(value)) return dit_edit_plan_read(doc, value, pointer, &plan);
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "\"none\" or an object", value);
+    if (strcmp(value->valuestring, "none") == 0) return DIT_OK;
+    return dit_error_hint(
+        dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%.80s\" is not \"none\"", row->key, value->valuestring),
+        "settings are an object, {\"dense_steps\": 4, \"threshold\": 0.3}");
+}
+
 static dit_status check_method(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                const cJSON *value)
 {
@@ -364,9 +378,10 @@ static const suite_parameter_kind
     kind_NAME         = {check_name, .form = "a name"},
     kind_METHOD       = {check_method, .form = "a name of `list methods`, or several joined with +"},
     kind_CACHE        = {check_cache, .form = "\"none\", or {policy, threshold, ...}: `list caches`"},
+    kind_EDIT         = {check_edit, .form = "\"none\", or {dense_steps, threshold, dense_share}"},
     kind_NOISE        = {check_word, .words = noise_words},
     kind_WEIGHTS      = {check_word, .words = weights_words},
-    kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\""},
+    kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\" or \"shapes-edits:SPLIT:COUNT\""},
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_TEXT_WAY     = {check_word, .words = dit_text_parallel_names},
@@ -405,9 +420,12 @@ static const suite_parameter_row rows[SUITE_PARAMETER_COUNT] = {
 #undef TAG_NONE
 #undef TAG_STEPS
 
-bool suite_prompts_from_text(const char *text, char split[32], int *count)
+bool suite_prompts_from_text(const char *text, char split[32], int *count, bool *edits)
 {
+    static const char prefix[] = "shapes-edits:";
     char rest;
+    *edits = strncmp(text, prefix, sizeof prefix - 1) == 0;
+    if (*edits) return sscanf(text, "shapes-edits:%31[a-z-]:%6d%c", split, count, &rest) == 2 && *count >= 1;
     return sscanf(text, "shapes:%31[a-z-]:%6d%c", split, count, &rest) == 2 && *count >= 1;
 }
 

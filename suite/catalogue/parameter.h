@@ -75,6 +75,7 @@ enum {
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(CACHE,               "cache",                 SAME,  CACHE,        0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(EDIT,                "edit",                  SAME,  EDIT,         0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(JOINT_TEXT,          "joint_text",            SAME,  JOINT_TEXT,   0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(ATTENTION,           "attention",             SAME,  ATTENTION,    0, 0,                DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
     X(PLATFORM,            "platform",              SAME,  NAME,         0, 0,                ALL,             OPTIONAL, ANY,       ADDED) \
@@ -153,8 +154,8 @@ const char *const *suite_parameter_keys(void);
  * Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE, DIT_ERR_JSON_UNKNOWN_KEY at `pointer`. */
 dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
                                  const cJSON *value);
-/* "shapes:test:128" -> "test", 128. False for anything else. */
-bool suite_prompts_from_text(const char *text, char split[32], int *count);
+/* "shapes:test:128" -> "test", 128, no edits; "shapes-edits:test:128" those captions after an edit. False for anything else. */
+bool suite_prompts_from_text(const char *text, char split[32], int *count, bool *edits);
 /* "1280x720" -> 1280, 720. False for anything else (signs, spaces, leading zeros included). */
 bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px);
 

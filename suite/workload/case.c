@@ -119,7 +119,8 @@ dit_status suite_case_tags(const suite_cell *cell, cJSON **out)
 /* Whether cells that differ in the parameter share a converged reference. */
 static bool is_any_of_converged(suite_parameter parameter)
 {
-    return parameter == SUITE_PARAMETER_NUM_INFERENCE_STEPS || parameter == SUITE_PARAMETER_CACHE;
+    return parameter == SUITE_PARAMETER_NUM_INFERENCE_STEPS || parameter == SUITE_PARAMETER_CACHE ||
+           parameter == SUITE_PARAMETER_EDIT;
 }
 
 /* What the program calls the cell, "flux.1-dev 1024x1024 u2"; behind it the software of a simulated case,
@@ -238,7 +239,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->is_oracle = is_compared_with(cell);
     out->is_converged = cell->converges;
     out->is_simulated = cell->simulated;
-    bool cached = cell->cache.policy != DIT_CACHE_NONE;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE || cell->edit.dense_steps;
     bool plain = !external && !is_compared_with(cell) && !cell->simulated && !cell->fp8_linear && !approximates;
     out->is_reference = alone && plain && !cached && !cell->layer.whole_scores;
     if (cell->simulated || (alone && approximates)) return DIT_OK;

@@ -4,6 +4,7 @@
 #define DIT_SUITE_WORKLOAD_MATRIX_H
 
 #include "base/cache.h"
+#include "base/edit_plan.h"
 #include "base/layer.h"
 #include "suite/catalogue/engine.h"
 #include "suite/catalogue/model.h"
@@ -93,6 +94,7 @@ typedef struct {
     dit_parallel emulated;
     bool converges;                    /* the converged reference of other cells */
     dit_cache cache;                   /* of program denoise; of an oracle, the one that it emulates */
+    dit_edit_plan edit;                /* likewise: how pictures of edited captions are drawn again */
     dit_layer layer;                   /* of program attention  */
     suite_layer_question question;     /* of program layer_plan    */
     suite_sequence_question sequences; /* of program sequence_plan */

@@ -89,6 +89,7 @@ dit_status suite_cell_check_weights(const suite_cell *cell)
     int64_t images = images_of(cell);
     char split[32];
     int count = 0;
+    bool edits;
     if (!model->weights && !model->folder && suite_cell_is_trained(cell))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "weights trained: none are shipped for %s", model->variant);
     if (!model->weights && prompts)
@@ -100,7 +101,7 @@ dit_status suite_cell_check_weights(const suite_cell *cell)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s is not told of shipped weights", cell->engine->name);
     if (!prompts) return DIT_OK;
     if (cell->simulated) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: a simulation makes no pictures");
-    suite_prompts_from_text(prompts, split, &count);
+    suite_prompts_from_text(prompts, split, &count, &edits);
     if (count % images == 0) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prompts: %d captions are no whole batches of %lld images", count,
                     (long long)images);
@@ -148,13 +149,15 @@ void suite_cell_put_conditions(dit_json_writer *w, const suite_cell *cell, cJSON
     const char *prompts = asked_prompts(cell);
     char split[32] = "test";
     int count = (int)images_of(cell);
+    bool edits = false;
     if (!cell->model->weights) return;
-    if (prompts) suite_prompts_from_text(prompts, split, &count);
+    if (prompts) suite_prompts_from_text(prompts, split, &count, &edits);
     cJSON *conditions = dit_json_put_object(w, document, "conditions");
     dit_json_put_string(w, conditions, "kind", "captions");
     dit_json_put_string(w, conditions, "shipped", cell->model->weights);
     dit_json_put_string(w, conditions, "split", split);
     dit_json_put_int(w, conditions, "count", count);
+    if (edits) dit_json_put_bool(w, conditions, "edits", true);
     if (!prompts || !cell->vae) return;
     cJSON *vae = dit_json_put_object(w, document, "vae");
     dit_json_put_reference(w, vae, "config", cell->vae->config);

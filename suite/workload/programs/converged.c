@@ -79,6 +79,7 @@ dit_status suite_converged_cell(const suite_workload *workload, const cJSON *doc
     out->converges = true;
     out->fp8_linear = false;
     out->cache = (dit_cache){0};
+    out->edit = (dit_edit_plan){0};
     out->facts.steps = steps;
     snprintf(out->method, sizeof out->method, "converged");
     return DIT_OK;

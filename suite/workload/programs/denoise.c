@@ -84,13 +84,40 @@ static dit_status resolve_cache(suite_cell *cell)
     return dit_cache_read(&view, value, "/cache", (int)cell->facts.steps, &cell->cache);
 }
 
+static dit_status resolve_edit(suite_cell *cell)
+{
+    const cJSON *value = cell->values[SUITE_PARAMETER_EDIT];
+    const dit_json view = {.root = (cJSON *)(uintptr_t)value, .path = (char *)"<case>"};
+    cell->edit = (dit_edit_plan){0};
+    return cJSON_IsObject(value) ? dit_edit_plan_read(&view, value, "/edit", &cell->edit) : DIT_OK;
+}
+
 static dit_status settle(suite_cell *cell, const cJSON *document)
 {
     const dit_json view = {.root = (cJSON *)(uintptr_t)document};
     DIT_TRY(dit_facts_from_case(&view, document, "", &cell->facts));
     if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
     DIT_TRY(resolve_displaced(cell));
-    return resolve_cache(cell);
+    DIT_TRY(resolve_cache(cell));
+    return resolve_edit(cell);
+}
+
+static dit_status judge_edit(const suite_cell *cell)
+{
+    const cJSON *prompts = cell->values[SUITE_PARAMETER_PROMPTS];
+    char split[32];
+    int count;
+    bool edits = false;
+    if (!cell->edit.dense_steps) return DIT_OK;
+    if (prompts) suite_prompts_from_text(prompts->valuestring, split, &count, &edits);
+    if (!edits)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "edit: there are no captions that were edited"),
+                              "give \"prompts\": \"shapes-edits:test:128\" and a model with trained weights");
+    if (cell->simulated)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "edit: which rows change is found out by computing, not by a simulation");
+    if (cell->cache.policy != DIT_CACHE_NONE)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "edit: a cache beside it would keep rows that are not computed");
+    return dit_edit_plan_check(&cell->edit, &cell->parallel, &cell->facts);
 }
 
 static dit_status judge(const suite_cell *cell, const cJSON *document)
@@ -107,6 +134,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: a simulated decode is that of one rank",
                         cell->parallel.rows_degree);
     DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
+    DIT_TRY(judge_edit(cell));
     return cell->simulated ? dit_cache_check_known(&cell->cache) : DIT_OK;
 }
 
@@ -131,7 +159,7 @@ static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
 {
     bool cached = cell->cache.policy != DIT_CACHE_NONE;
     bool stale = dit_parallel_stale_steps(&cell->parallel, &cell->facts) > 0;
-    if (!cached && !stale) return false;
+    if (!cached && !stale && !cell->edit.dense_steps) return false;
     *oracle = *cell;
     oracle->emulates = true;
     if (stale) oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
@@ -157,6 +185,7 @@ static void predict_memory(const suite_cell *cell, int64_t bytes[4])
     bool cached = cell->cache.policy != DIT_CACHE_NONE, stale = dit_parallel_is_displaced(&cell->emulated);
     int64_t bands = dit_parallel_bands(&cell->emulated, &cell->facts), patches = cell->emulated.degree[DIT_AXIS_PATCH];
     dit_memory_predict_cached(&cell->parallel, &cell->facts, cell->emulates ? &none : &cell->cache, bytes);
+    if (cell->edit.dense_steps) bytes[DIT_MEMORY_STATE] += dit_edit_plan_kept_bytes(&cell->facts);
     if (!cell->emulates) return;
     if (stale) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
     if (cached)
@@ -346,16 +375,18 @@ static void put_cache(dit_json_writer *w, const dit_cache *cache, cJSON *parent)
     if (part) dit_cache_to_json(w, cache, part);
 }
 
-/* An oracle emulates a mesh, or a cache, or one beside the other. Data ranks decide for their own images. */
+/* An oracle emulates a mesh, or a cache, or one beside the other, or an edit. Data ranks decide for their own images. */
 static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
     bool of_cache = cell->emulates && cell->cache.policy != DIT_CACHE_NONE;
     bool of_both = of_cache && dit_parallel_is_displaced(&cell->emulated);
+    bool of_edit = cell->emulates && cell->edit.dense_steps;
     suite_cell mesh = *cell;
-    mesh.emulates = cell->emulates && !of_cache;
+    mesh.emulates = cell->emulates && !of_cache && !of_edit;
     suite_cell_put_mesh(w, &mesh, document);
-    cJSON *parent = of_cache ? dit_json_put_object(w, document, "emulates") : document;
+    cJSON *parent = of_cache || of_edit ? dit_json_put_object(w, document, "emulates") : document;
     put_cache(w, &cell->cache, parent);
+    if (cell->edit.dense_steps) dit_edit_plan_to_json(w, &cell->edit, dit_json_put_object(w, parent, "edit"));
     cJSON *emulated = of_both ? dit_json_put_object(w, parent, "mesh") : NULL;
     if (emulated) dit_json_put_status(w, dit_parallel_to_json(&cell->emulated, emulated));
     if (of_cache && cell->emulated.degree[DIT_AXIS_DATA] > 1)
@@ -458,6 +489,15 @@ static void put_cache_tags(dit_json_writer *w, const suite_cell *cell, cJSON *ta
     dit_json_put_string(w, tags, "decisions", decisions_of(&cell->cache));
 }
 
+static void put_edit_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
+{
+    char label[64];
+    dit_edit_plan_label(&cell->edit, label, sizeof label);
+    dit_json_put_string(w, tags, "edit", label);
+    dit_json_put_int(w, tags, "edit_dense_steps", cell->edit.dense_steps);
+    dit_json_put_number(w, tags, "edit_threshold", cell->edit.threshold);
+}
+
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     put_model_tags(w, cell, tags);
@@ -466,6 +506,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     put_ring_tags(w, cell, tags);
     put_displaced_tags(w, cell, tags);
     put_cache_tags(w, cell, tags);
+    put_edit_tags(w, cell, tags);
 }
 
 /* ---- label ------------------------------------------------------------------------------------------------------- */
@@ -517,15 +558,17 @@ static void write_mesh(const suite_cell *cell, char *out, size_t size)
         snprintf(out, size, "oracle%s%s%s", degree[DIT_AXIS_PIPEFUSION] > 1 ? " pp" : "", rows, settings);
 }
 
-/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2"; with a cache "... u2 fbcache(0.08)". */
+/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2"; with a cache "... u2 fbcache(0.08)", with an
+ * edit "... 1 edit(4 0.3)". */
 static void write_label(const suite_cell *cell, char *out, size_t size)
 {
-    char subject[256], mesh[512], cache[128] = " ";
+    char subject[256], mesh[512], cache[128] = " ", edit[64] = " ";
     bool cached = cell->cache.policy != DIT_CACHE_NONE && !cell->converges;
     suite_cell_write_subject(cell, cell->model->variant, subject, sizeof subject);
     write_mesh(cell, mesh, sizeof mesh);
     dit_cache_label(&cell->cache, cache + 1, sizeof cache - 1);
-    snprintf(out, size, "%s %s%s", subject, mesh, cached ? cache : "");
+    dit_edit_plan_label(&cell->edit, edit + 1, sizeof edit - 1);
+    snprintf(out, size, "%s %s%s%s", subject, mesh, cached ? cache : "", cell->edit.dense_steps ? edit : "");
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
