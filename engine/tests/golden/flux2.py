@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, Flux2Pipeline, Flux2Transformer2DModel
 from export import randomise
-from loop import record, write_folder, write_loop
+from loop import keeper, record, write_folder, write_loop
 
 
 def make_inputs(args, config):
@@ -34,13 +34,7 @@ def make_inputs(args, config):
 
 def forward(model, inputs):
     output = {}
-
-    def keep(*names):
-        def hook(_, __, result):
-            parts = result if isinstance(result, tuple) else (result,)
-            output.update({name: part.clone() for name, part in zip(names, parts)})
-        return hook
-
+    keep = keeper(output)
     for i, block in enumerate(model.transformer_blocks):
         block.register_forward_hook(keep(f"block_{i}_context", f"block_{i}"))
     for i, block in enumerate(model.single_transformer_blocks):

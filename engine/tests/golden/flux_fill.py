@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from diffusers import AutoencoderKL, FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxTransformer2DModel
 from export import randomise
-from loop import record, write_folder, write_loop
+from loop import keeper, record, write_folder, write_loop
 
 PACK = 4  # cells of a token
 MASK = 8 * 8 * PACK  # channels of a mask, which is not scaled down but folded
@@ -35,13 +35,7 @@ def make_inputs(args, config):
 
 def forward(model, inputs):
     output = {}
-
-    def keep(*names):
-        def hook(_, __, result):
-            parts = result if isinstance(result, tuple) else (result,)
-            output.update({name: part.clone() for name, part in zip(names, parts)})
-        return hook
-
+    keep = keeper(output)
     for i, block in enumerate(model.transformer_blocks):
         block.register_forward_hook(keep(f"block_{i}_context", f"block_{i}"))
     for name in ("x_embedder", "context_embedder", "time_text_embed"):

@@ -1,6 +1,8 @@
 """What the exporters of golden folders share: a folder's tensors, and a pipeline's loop step by step."""
 import json
 
+import torch
+from export import randomise
 from safetensors.torch import save_file
 
 
@@ -18,6 +20,31 @@ def write_folder(folder, model, inputs, output, weights=None):
     config = {"_class_name": type(model).__name__} | {k: v for k, v in model.config.items() if not k.startswith("_")}
     (folder / "config.json").write_text(json.dumps(config, indent=2, default=list) + "\n")
     write_tensors(folder, diffusion_pytorch_model=weights or model.state_dict(), inputs=inputs, output=output)
+
+
+def keeper(output):
+    """A maker of hooks: keep(NAME...) puts what a module gives into `output`, by these names."""
+    def keep(*names):
+        def hook(_, __, result):
+            parts = result if isinstance(result, tuple) else (result,)
+            output.update({name: part.clone() for name, part in zip(names, parts)})
+        return hook
+    return keep
+
+
+def export_in_two_bytes(args, model, make_inputs, forward, loop):
+    """A model's folder whose weights are bf16 (make_inputs(), forward(inputs)), and with args.loop that of its loop (loop())."""
+    model = model.float().eval()
+    with torch.no_grad():
+        randomise(model)
+        model.bfloat16().float()
+        inputs = make_inputs()
+        output = forward(inputs)
+    weights = {name: tensor.bfloat16() for name, tensor in model.state_dict().items()}
+    write_folder(args.out, model, inputs, output, weights)
+    if args.loop:  # the hooks of `forward` change nothing that is not written yet
+        with torch.no_grad():
+            loop()
 
 
 def record(pipe, call):

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, Lumina2Pipeline, Lumina2Transformer2DModel
-from export import randomise
-from loop import record, write_folder, write_loop
+from loop import export_in_two_bytes, record, write_loop
 
 
 def make_inputs(args):
@@ -99,17 +98,8 @@ def main():
         num_refiner_layers=args.refiners, num_attention_heads=args.heads, num_kv_heads=args.kv_heads,
         multiple_of=args.multiple, ffn_dim_multiplier=args.factor, axes_dim_rope=(args.head - 2 * third, third, third),
         cap_feat_dim=args.text_dim)
-    model = model.float().eval()
-    with torch.no_grad():
-        randomise(model)
-        model.bfloat16().float()  # weights are kept in two bytes
-        inputs = make_inputs(args)
-        output = forward(model, args, inputs)
-    weights = {name: tensor.bfloat16() for name, tensor in model.state_dict().items()}
-    write_folder(args.out, model, inputs, output, weights)
-    if args.loop:  # the hooks of `forward` change nothing that is not written yet
-        with torch.no_grad():
-            loop(model, args)
+    export_in_two_bytes(args, model, make_inputs=lambda: make_inputs(args),
+                        forward=lambda inputs: forward(model, args, inputs), loop=lambda: loop(model, args))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, ZImagePipeline, ZImageTransformer2DModel
-from export import randomise
-from loop import record, write_folder, write_loop
+from loop import export_in_two_bytes, record, write_loop
 
 MULTIPLE = 32
 
@@ -107,17 +106,8 @@ def main():
         all_patch_size=(args.patch,), in_channels=args.channels, dim=args.heads * args.head, n_layers=args.layers,
         n_refiner_layers=args.refiners, n_heads=args.heads, n_kv_heads=args.heads, qk_norm=not args.plain,
         cap_feat_dim=args.text_dim, axes_dims=[args.head - 2 * third, third, third])
-    model = model.float().eval()
-    with torch.no_grad():
-        randomise(model)
-        model.bfloat16().float()  # the embedding of time alone has 300,000 weights: they are kept in two bytes
-        inputs = make_inputs(args, model.config)
-        output = forward(model, args, inputs)
-    weights = {name: tensor.bfloat16() for name, tensor in model.state_dict().items()}
-    write_folder(args.out, model, inputs, output, weights)
-    if args.loop:  # the hooks of `forward` change nothing that is not written yet
-        with torch.no_grad():
-            loop(model, args)
+    export_in_two_bytes(args, model, make_inputs=lambda: make_inputs(args, model.config),
+                        forward=lambda inputs: forward(model, args, inputs), loop=lambda: loop(model, args))
 
 
 if __name__ == "__main__":
