@@ -40,7 +40,8 @@ static dit_status read_config(const dit_config *config, lumina_config *c)
     static const int64_t usual[NEXTDIT_AXES] = {32, 32, 32};
     DIT_TRY(dit_config_read(config, fields, c));
     if (c->out_channels && c->out_channels != c->channels)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "out_channels %lld differ from in_channels %lld: not implemented",
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "out_channels %lld differ from in_channels %lld: a prediction has those of its latents",
                         (long long)c->out_channels, (long long)c->channels);
     if (c->C % c->heads)
         return DIT_FAIL(DIT_ERR_SHAPE, "hidden_size %lld is not divisible by num_attention_heads %lld", (long long)c->C,
@@ -89,12 +90,9 @@ static int64_t inner_of(const lumina_config *c)
 
 static dit_status lumina2_create(const dit_model_params *params, dit_model *model)
 {
-    void *state;
     lumina_config c;
     DIT_TRY(read_config(&params->config, &c));
-    DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(nextdit), &state));
-    nextdit *n = model->state = state;
-    *n = (nextdit){
+    const nextdit settings = {
         .names = names,
         .H = c.heads,
         .kv_heads = c.kv_heads,
@@ -115,20 +113,12 @@ static dit_status lumina2_create(const dit_model_params *params, dit_model *mode
         .activates_condition = true,
         .keeps_places = true,
     };
-    model->timestep_divisor = 1000.0f;
-    model->towards_image = model->linspace_sigmas = true;
-    return nextdit_create(params, model, n);
+    return nextdit_create(params, model, &settings);
 }
 
 const dit_model_ops dit_model_lumina2 = {
     .class_name = "Lumina2Transformer2DModel",
-    .layout = DIT_LATENT_CFHW,
     .read_facts = lumina2_read_facts,
     .create = lumina2_create,
-    .prepare = nextdit_prepare,
-    .begin = nextdit_begin,
-    .embed = nextdit_embed,
-    .attention_input = nextdit_attention_input,
-    .block = nextdit_forward_block,
-    .head = nextdit_head,
+    NEXTDIT_ENTRIES,
 };

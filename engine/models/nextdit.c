@@ -154,13 +154,16 @@ static dit_status take_text_buffers(const dit_model_params *params, nextdit *n)
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-dit_status nextdit_create(const dit_model_params *params, dit_model *model, nextdit *n)
+dit_status nextdit_create(const dit_model_params *params, dit_model *model, const nextdit *settings)
 {
     dit_runtime *rt = params->rt;
     const dit_facts *facts = &rt->facts;
     const dit_partition *part = &params->partition;
-    int64_t own_inner = dit_tp_count(rt, n->inner), multiple = facts->text_multiple;
+    int64_t own_inner = dit_tp_count(rt, settings->inner), multiple = facts->text_multiple;
     void *memory;
+    DIT_TRY(dit_arena_alloc(&rt->run, sizeof(nextdit), &memory));
+    nextdit *n = model->state = memory;
+    *n = *settings;
     n->St = facts->text_tokens;
     n->captions = part->text_tokens - (facts->image_tokens % multiple ? multiple : 0);
     n->j = (joint){.H = n->H, .D = n->D, .kv_heads = n->kv_heads, .eps = QK_EPS, .qk_norm = n->qk_norm};
@@ -171,6 +174,8 @@ dit_status nextdit_create(const dit_model_params *params, dit_model *model, next
     DIT_TRY(load_weights(params, n));
     DIT_TRY(take_shared_buffers(params, n));
     if (takes_text(params, n)) DIT_TRY(take_text_buffers(params, n));
+    model->timestep_divisor = 1000.0f;
+    model->towards_image = model->linspace_sigmas = true;
     model->input_channels = model->output_channels = n->channels * n->patch * n->patch;
     model->needs[DIT_CONDITION_TEXT].elements = n->St * n->text_dim;
     model->needs[DIT_CONDITION_TEXT_MASK] = (dit_condition_need){.elements = n->St, .optional = true};

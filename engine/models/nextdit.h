@@ -44,7 +44,7 @@ typedef struct {
     const float *norms[NEXTDIT_NORMS];      /* [C] */
 } nextdit_block;
 
-/* The model sets the first group of members, then calls nextdit_create. */
+/* The first group of members are a model's settings. */
 typedef struct {
     nextdit_names names;
     int64_t H, D, inner, refiners, layers; /* heads; widths of a head, of an MLP; blocks                     */
@@ -78,15 +78,20 @@ typedef struct {
     float *sinusoid, *hidden, *embedded, *activated; /* [batch, ..] of the timestep                               */
 } nextdit;
 
-/* Loads weights, makes buffers and the policy, and sets what the model tells. Errors: those of loading weights. */
-dit_status nextdit_create(const dit_model_params *params, dit_model *model, nextdit *n);
+/* Makes model->state of the settings: loads weights, makes buffers and the policy, and sets what the model tells. Errors:
+ * those of loading weights. */
+dit_status nextdit_create(const dit_model_params *params, dit_model *model, const nextdit *settings);
 
-/* Entries of dit_model_ops; model->state is a nextdit. */
 dit_status nextdit_prepare(dit_model *model, const dit_condition *condition);
 dit_status nextdit_begin(dit_model *model, const float *timestep);
 dit_status nextdit_embed(dit_model *model, const float *latents);
 dit_status nextdit_attention_input(dit_model *model, float *out);
 dit_status nextdit_forward_block(dit_model *model, int64_t index);
 dit_status nextdit_head(dit_model *model, float *output);
+
+/* Entries of dit_model_ops that all models of the family have. */
+#define NEXTDIT_ENTRIES                                                                                                \
+    .layout = DIT_LATENT_CFHW, .prepare = nextdit_prepare, .begin = nextdit_begin, .embed = nextdit_embed,             \
+    .attention_input = nextdit_attention_input, .block = nextdit_forward_block, .head = nextdit_head
 
 #endif

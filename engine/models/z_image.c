@@ -106,12 +106,9 @@ static nextdit_names names_of(const z_config *c)
 
 static dit_status z_image_create(const dit_model_params *params, dit_model *model)
 {
-    void *state;
     z_config c;
     DIT_TRY(read_config(&params->config, &c));
-    DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(nextdit), &state));
-    nextdit *n = model->state = state;
-    *n = (nextdit){
+    const nextdit settings = {
         .names = names_of(&c),
         .H = c.heads,
         .D = c.dim / c.heads,
@@ -131,20 +128,12 @@ static dit_status z_image_create(const dit_model_params *params, dit_model *mode
         .qk_norm = c.qk_norm,
         .rounds_angles = true,
     };
-    model->timestep_divisor = 1000.0f;
-    model->towards_image = model->linspace_sigmas = true;
-    return nextdit_create(params, model, n);
+    return nextdit_create(params, model, &settings);
 }
 
 const dit_model_ops dit_model_z_image = {
     .class_name = "ZImageTransformer2DModel",
-    .layout = DIT_LATENT_CFHW,
     .read_facts = z_image_read_facts,
     .create = z_image_create,
-    .prepare = nextdit_prepare,
-    .begin = nextdit_begin,
-    .embed = nextdit_embed,
-    .attention_input = nextdit_attention_input,
-    .block = nextdit_forward_block,
-    .head = nextdit_head,
+    NEXTDIT_ENTRIES,
 };
