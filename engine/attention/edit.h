@@ -21,6 +21,11 @@ void dit_attention_edit(dit_attention *attention, dit_edit_mode mode, dit_range 
 typedef struct {
     dit_edit_mode mode;
     dit_range fresh;
-} attention_edit_told;
+    int64_t text, rows, width; /* rows of text and of the image in a call; floats of a row of K */
+} attention_edit;
+
+/* Takes zeroed host memory of `bytes` for the policy's state, and fills in the sizes. Errors: DIT_ERR_UNSUPPORTED for a layer
+ * alone; DIT_ERR_MEMORY. */
+dit_status attention_edit_take(dit_attention *attention, int64_t bytes);
 
 #endif
