@@ -445,24 +445,11 @@ static dit_status wan_encode(dit_vae *vae, vae_source image, vae_extents size, v
     return DIT_OK;
 }
 
-const dit_vae_class dit_vae_autoencoder_kl_wan = {
-    .class_name = "AutoencoderKLWan",
-    .decoder = DIT_ROWS_WAN,
-    .clamps = true,
-    .read_facts = wan_read_facts,
-    .load = wan_load,
-    .decode = wan_decode,
-    .encode = wan_encode,
-    .allocate = wan_allocate,
-};
+#define WAN_CLASS(name)                                                                                                \
+    {                                                                                                                  \
+        .class_name = name, .decoder = DIT_ROWS_WAN, .clamps = true, .read_facts = wan_read_facts, .load = wan_load,   \
+        .decode = wan_decode, .encode = wan_encode, .allocate = wan_allocate                                           \
+    }
 
-const dit_vae_class dit_vae_autoencoder_kl_qwen_image = {
-    .class_name = "AutoencoderKLQwenImage",
-    .decoder = DIT_ROWS_WAN,
-    .clamps = true,
-    .read_facts = wan_read_facts,
-    .load = wan_load,
-    .decode = wan_decode,
-    .encode = wan_encode,
-    .allocate = wan_allocate,
-};
+const dit_vae_class dit_vae_autoencoder_kl_wan = WAN_CLASS("AutoencoderKLWan");
+const dit_vae_class dit_vae_autoencoder_kl_qwen_image = WAN_CLASS("AutoencoderKLQwenImage");
