@@ -74,7 +74,7 @@ static double moved(const float *now, const float *old, int64_t channels)
     return sum / (double)channels;
 }
 
-/* Widens *rows to those of an image's tokens that moved by more than the threshold, and one more to either side. */
+/* Widens log->rows to those of an image's tokens that moved by more than the threshold, and one more to either side. */
 static void find_changed(const dit_sampler *s, const float *now, const float *old, dit_edit_log *log)
 {
     const dit_latent *latent = &s->rt->facts.latent;
@@ -164,23 +164,6 @@ static dit_status run_old(dit_sampler *s, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Counts what differs from the old picture in the rows that were not computed. */
-static dit_status check_kept(dit_sampler *s)
-{
-    const dit_range rows = s->edit_log.rows;
-    int64_t image = s->partition.image_count * s->channels;
-    const float *old = kept_latents(s, s->scheduler->steps);
-    if (s->rt->ledger.counting_only) return DIT_OK;
-    DIT_TRY(dit_runtime_download(s->rt, s->latents, s->elements));
-    DIT_TRY(dit_runtime_download(s->rt, old, s->elements));
-    for (int64_t i = 0; i < s->elements; i++) {
-        int64_t row = i % image / s->channels;
-        bool computed = row >= rows.first && row < rows.first + rows.count;
-        s->edit_log.differs += !computed && memcmp(&s->latents[i], &old[i], sizeof *old) != 0;
-    }
-    return DIT_OK;
-}
-
 static dit_status edit_run(dit_sampler *s, const dit_condition *condition)
 {
     if (s->keeps) return run_old(s, condition);
@@ -188,7 +171,24 @@ static dit_status edit_run(dit_sampler *s, const dit_condition *condition)
         if (step == s->edit->dense_steps) DIT_TRY(decide(s, step));
         DIT_TRY(run_step(s, step, step >= s->edit->dense_steps && !s->edit_log.dense, condition));
     }
-    return check_kept(s);
+    return DIT_OK;
+}
+
+dit_status dit_edit_count_differing(dit_sampler *s)
+{
+    const dit_range rows = s->edit_log.rows;
+    int64_t image = s->partition.image_count * s->channels;
+    const float *old = kept_latents(s, s->scheduler->steps);
+    if (s->rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(s->rt, s->latents, s->elements));
+    DIT_TRY(dit_runtime_download(s->rt, old, s->elements));
+    s->edit_log.differs = 0;
+    for (int64_t i = 0; i < s->elements; i++) {
+        int64_t row = i % image / s->channels;
+        bool computed = row >= rows.first && row < rows.first + rows.count;
+        s->edit_log.differs += !computed && memcmp(&s->latents[i], &old[i], sizeof *old) != 0;
+    }
+    return DIT_OK;
 }
 
 const dit_executor dit_executor_edit = {.name = "edit", .create = edit_create, .run = edit_run};

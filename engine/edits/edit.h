@@ -8,4 +8,8 @@
 /* The oracle computes all rows in every step. */
 extern const dit_executor dit_executor_edit, dit_executor_edit_oracle;
 
+/* Sets edit_log.differs of the newest run of executor "edit": it looks at all latents, so no clock should run. Errors:
+ * DIT_ERR_DEVICE. */
+dit_status dit_edit_count_differing(dit_sampler *sampler);
+
 #endif

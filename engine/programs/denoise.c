@@ -8,6 +8,7 @@
  * pictures, too (engine/requests/parts.h).
  */
 #include "engine/programs/program.h"
+#include "engine/edits/edit.h"
 #include "engine/edits/told.h"
 #include "engine/results/cache_record.h"
 #include "engine/results/measure.h"
@@ -124,12 +125,13 @@ static dit_status judge_pictures(const denoise *d, const dit_program_args *args)
     return dit_pictures_judge(&d->pictures, &d->pipeline, path, &references, d->more);
 }
 
-static dit_status put_edit(const denoise *d)
+static dit_status put_edit(denoise *d)
 {
     dit_json_writer w = {0};
-    const dit_case *kase = &d->pipeline.kase;
-    if (kase->edit.dense_steps && !kase->emulates_edit)
-        dit_edits_put_run(&w, &kase->edit, &d->pipeline.rt.facts, &d->pipeline.sampler.edit_log, d->more);
+    dit_sampler *sampler = &d->pipeline.sampler;
+    if (!sampler->edit || d->pipeline.kase.emulates_edit) return DIT_OK;
+    DIT_TRY(dit_edit_count_differing(sampler));
+    dit_edits_put_run(&w, sampler->edit, &d->pipeline.rt.facts, &sampler->edit_log, d->more);
     return w.status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "engine/cache/cache.h"
+#include "engine/edits/edit.h"
 #include "engine/edits/told.h"
 #include "engine/files/shipped.h"
 #include "engine/quality/accuracy.h"
@@ -81,7 +82,10 @@ static dit_status make_batch(dit_pipeline *p, dit_decoder *decoder, int64_t batc
         const dit_cache_log *log = dit_cache_log_of(p->sampler.cache);
         out->hit_shares[batch] = log->steps ? (double)log->hits / log->steps : 0;
     }
-    if (out->edits) out->edits[batch] = p->sampler.edit_log;
+    if (out->edits) {
+        DIT_TRY(dit_edit_count_differing(&p->sampler));
+        out->edits[batch] = p->sampler.edit_log;
+    }
     return decode_batch(p, decoder, batch, out);
 }
 
