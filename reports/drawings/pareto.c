@@ -87,14 +87,20 @@ static pareto_panel open_panel(report_composition *c, int first)
     return p;
 }
 
-/* "0.08" of "fbcache(0.08)"; "14 steps" where nothing is reused. */
+static bool is_none(const char *label)
+{
+    return !label[0] || strcmp(label, "none") == 0;
+}
+
+/* "0.08" of "fbcache(0.08)", "2 0.5" of "edit(2 0.5)"; "14 steps" where nothing is reused. */
 static void name_point(const report_cell *cell, char out[PARETO_NAME])
 {
     char label[REPORT_TAG_TEXT] = "", steps[32] = "";
     report_case_tag(cell->kase, "cache", label, sizeof label);
+    if (is_none(label)) report_case_tag(cell->kase, "edit", label, sizeof label);
     report_case_tag(cell->kase, "steps", steps, sizeof steps);
     char *open = strchr(label, '('), *close = strrchr(label, ')');
-    if (!label[0] || strcmp(label, "none") == 0)
+    if (is_none(label))
         snprintf(out, PARETO_NAME, "%.20s steps", steps);
     else if (open && close && close > open)
         snprintf(out, PARETO_NAME, "%.*s", (int)(close - open - 1 < 24 ? close - open - 1 : 24), open + 1);
