@@ -47,6 +47,8 @@ static const dit_architecture architectures[] = {
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
      .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true},
+    {.class_name = "LTXVideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
+     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true},
     {.class_name = "Lumina2Transformer2DModel",
      .kinds = {{"num_refiner_layers", UNIFIED_BLOCK}, {"num_layers", UNIFIED_BLOCK}},
      .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2},

@@ -91,6 +91,7 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "guidance_scale", -1000, 1000, &e->run.guidance_scale));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "true_cfg_scale", -1000, 1000, &e->true_cfg_scale));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "style", 0, 1e6, &e->run.style));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "frame_rate", 1, 1000, &e->run.frame_rate));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "image_meta_size", &sizes));
     for (int i = 0; i < 6 && sizes && i < cJSON_GetArraySize(sizes); i++)
         e->run.meta_size[i] = cJSON_GetArrayItem(sizes, i)->valuedouble;

@@ -30,8 +30,9 @@ dit_status golden_transformer_open(golden_transformer *g, const char *model_fold
     return golden_open(folder, "output.safetensors", &g->output);
 }
 
-/* Packed latents do not tell their rows and columns. Qwen-Image's forward is told them: img_shapes [.., 3] has the frames,
- * rows and columns of the first image, in patches. Errors: DIT_ERR_SHAPE when they are not those of the latents. */
+/* Packed latents do not tell their frames, rows and columns. The forwards of Qwen-Image and LTX-Video are told them:
+ * img_shapes [.., 3] has those of the first image or clip, in patches. Errors: DIT_ERR_SHAPE when they are not those of the
+ * latents. */
 static dit_status take_shape(golden_transformer *g)
 {
     dit_latent *latent = &g->facts.latent;
@@ -40,12 +41,14 @@ static dit_status take_shape(golden_transformer *g)
     if (g->ops->layout != DIT_LATENT_PACKED || !dit_safetensors_find(g->inputs, "img_shapes", &view)) return DIT_OK;
     if (view.elements < 3) return DIT_FAIL(DIT_ERR_SHAPE, "img_shapes has %lld values", (long long)view.elements);
     DIT_TRY(dit_tensor_read(&view, 0, 3, shape));
+    int64_t frames = (int64_t)shape[0] * latent->patch_t;
     int64_t height = (int64_t)shape[1] * latent->patch, width = (int64_t)shape[2] * latent->patch;
-    if (shape[0] != 1 || shape[1] < 1 || shape[2] < 1 || height * width != latent->height * latent->width)
+    bool still = latent->vae_temporal == 1; /* an image has one frame */
+    if ((still && shape[0] != 1) || shape[0] < 1 || shape[1] < 1 || shape[2] < 1 ||
+        frames * height * width != dit_latent_cells(latent))
         return DIT_FAIL(DIT_ERR_SHAPE, "img_shapes says %g x %g x %g patches, the latents have %lld", (double)shape[0],
-                        (double)shape[1], (double)shape[2],
-                        (long long)(latent->height * latent->width / latent->patch / latent->patch));
-    latent->height = height, latent->width = width;
+                        (double)shape[1], (double)shape[2], (long long)dit_latent_tokens(latent));
+    latent->frames = frames, latent->height = height, latent->width = width;
     return DIT_OK;
 }
 

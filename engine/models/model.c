@@ -11,6 +11,7 @@ extern const dit_model_ops dit_model_flux2;
 extern const dit_model_ops dit_model_hunyuan_dit;
 extern const dit_model_ops dit_model_hunyuan_video;
 extern const dit_model_ops dit_model_latte;
+extern const dit_model_ops dit_model_ltx;
 extern const dit_model_ops dit_model_lumina2;
 extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_qwen_image;
@@ -27,6 +28,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_hunyuan_dit,
     &dit_model_hunyuan_video,
     &dit_model_latte,
+    &dit_model_ltx,
     &dit_model_lumina2,
     &dit_model_pixart,
     &dit_model_qwen_image,

@@ -51,6 +51,7 @@ static const struct {
     [DIT_CONDITION_TEXT_IDS] = {"text_ids", {"txt_ids"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_COS] = {"rope_cos", {"image_rotary_emb_cos"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_SIN] = {"rope_sin", {"image_rotary_emb_sin"}, NULL, NULL, SOURCE_NONE, true},
+    [DIT_CONDITION_ROPE_SCALE] = {"rope_scale", {"rope_interpolation_scale"}, NULL, NULL, SOURCE_RUN, true},
 };
 
 /* True for kinds that only the host reads (masks, styles, positions): it computes operands from them. */
@@ -83,9 +84,9 @@ static int64_t batch_row(const dit_runtime *rt, const dit_partition *part, int64
 
 /* ---- from the run ------------------------------------------------------------------------------------------------ */
 
-static void derive_row(dit_condition_kind kind, const dit_condition_run *run, float *row)
+static void derive_row(const dit_latent *latent, dit_condition_kind kind, const dit_condition_run *run, float *row)
 {
-    static const double uncropped = 1024;
+    static const double uncropped = 1024, usual_frame_rate = 25;
     double height = (double)run->height_px, width = (double)run->width_px;
     bool given = false;
     for (int i = 0; i < 6; i++) given = given || run->meta_size[i] != 0;
@@ -95,6 +96,10 @@ static void derive_row(dit_condition_kind kind, const dit_condition_run *run, fl
     case DIT_CONDITION_RESOLUTION: row[0] = (float)height, row[1] = (float)width; break;
     case DIT_CONDITION_ASPECT_RATIO: row[0] = (float)(height / width); break;
     case DIT_CONDITION_STYLE: row[0] = (float)run->style; break;
+    case DIT_CONDITION_ROPE_SCALE:
+        row[0] = (float)((double)latent->vae_temporal / (run->frame_rate > 0 ? run->frame_rate : usual_frame_rate));
+        row[1] = row[2] = (float)latent->vae_spatial;
+        break;
     default:
         for (int i = 0; i < 6; i++) row[i] = (float)(given ? run->meta_size[i] : sizes[i]);
         break;
@@ -106,7 +111,7 @@ static dit_status derive(dit_runtime *rt, const dit_partition *part, dit_conditi
 {
     float *rows;
     DIT_TRY(take(rt, kind, part->batch * need->elements, &rows));
-    for (int64_t b = 0; b < part->batch; b++) derive_row(kind, run, rows + b * need->elements);
+    for (int64_t b = 0; b < part->batch; b++) derive_row(&rt->facts.latent, kind, run, rows + b * need->elements);
     for (int64_t i = 0; i < part->batch * need->elements && need->scale > 0; i++) rows[i] *= need->scale;
     *out = rows;
     return hand_over(rt, kind, rows, part->batch * need->elements);

@@ -158,6 +158,9 @@ refused() { # folder, words of the message, what is changed in the config
 refused lumina2 'num_attention_heads 4 is not divisible by num_kv_heads 3' 's/"num_kv_heads": 2/"num_kv_heads": 3/'
 refused lumina2 'hidden_size 24 is not divisible by num_attention_heads 5' 's/"num_attention_heads": 4/"num_attention_heads": 5/'
 refused lumina2 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
+refused ltx 'cross_attention_dim 36 differs from the hidden size 32' 's/"cross_attention_dim": 32/"cross_attention_dim": 36/'
+refused ltx 'patch_size is 2, but only 1' 's/"patch_size": 1/"patch_size": 2/'
+refused ltx 'out_channels 8 differ from in_channels 6' 's/"out_channels": 6/"out_channels": 8/'
 refused flux_fill 'in_channels 272 below out_channels 280' 's/"out_channels": 8/"out_channels": 280/'
 refused flux_fill '10 channels of a token are not a multiple of 4' 's/"out_channels": 8/"out_channels": 10/'
 

@@ -49,6 +49,7 @@
     X(HunyuanVideoPipeline,     tokenizer,   text_encoder,   256,   0, 95, true,  true,  KEPT,   AS_IS,       HUNYUAN_VIDEO_SYSTEM, "<|eot_id|>") \
     X(HunyuanVideoPipeline,     tokenizer_2, text_encoder_2,  77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
+    X(LTXPipeline,              tokenizer,   text_encoder,   128,   0,  0, false, true,  KEPT,   AS_IS,       "", "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \

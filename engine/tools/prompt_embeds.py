@@ -29,6 +29,7 @@ RETURNED = {
     "StableDiffusion3Pipeline": (*PLAIN, "pooled_prompt_embeds", "negative_pooled_prompt_embeds"),
     "HunyuanDiTPipeline": HUNYUAN,
     "CogVideoXPipeline": PLAIN,
+    "LTXPipeline": MASKED,
     "LattePipeline": PLAIN,
     "WanPipeline": PLAIN,
     "WanImageToVideoPipeline": PLAIN,

@@ -601,6 +601,7 @@ PIPELINES = {
     "HunyuanDiTPipeline": [("bert", "BertTokenizer", 77, str), ("mt5", "T5Tokenizer", 256, str)],
     "HunyuanVideoPipeline": [("llama", "LlamaTokenizerFast", 256 + 95, HUNYUAN_VIDEO.format), ("clip", "CLIPTokenizer", 77, str)],
     "LattePipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
+    "LTXPipeline": [("t5", "T5Tokenizer", 128, str)],
     "PixArtAlphaPipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
     "PixArtSigmaPipeline": [("t5", "T5Tokenizer", 300, clean_lower)],
     "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
