@@ -555,7 +555,9 @@ dit_status dit_probe_take(dit_pipeline *pipeline, const char *folder, cJSON *rec
     if (snprintf(path, sizeof path, "%s/probe.safetensors", folder) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of the probe is too long");
     dit_status st = take_room(&p);
+    if (st == DIT_OK) st = dit_runtime_use_cores(&pipeline->rt, true);
     if (st == DIT_OK) st = probe_all(&p);
+    if (st == DIT_OK) st = dit_runtime_use_cores(&pipeline->rt, false);
     if (st == DIT_OK) st = write_file(&p, path, digest);
     if (st == DIT_OK) st = put_record(&p, digest, record);
     give_room(&p);

@@ -112,7 +112,9 @@ dit_status dit_pictures_make(dit_pipeline *pipeline, dit_pictures *out)
     dit_decoder decoder = {0};
     *out = (dit_pictures){0};
     if (!are_wanted(pipeline)) return DIT_OK;
+    DIT_TRY(dit_runtime_use_cores(&pipeline->rt, true));
     dit_status st = make_all(pipeline, &decoder, out);
+    if (st == DIT_OK) st = dit_runtime_use_cores(&pipeline->rt, false);
     dit_decoder_close(&decoder);
     return st == DIT_OK ? st : dit_error_note(st, "making the pictures of the captions");
 }

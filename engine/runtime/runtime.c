@@ -49,6 +49,21 @@ static dit_status place_threads(dit_runtime *rt, int threads)
     return dit_pool_create(rt->threads, !rt->oversubscribed, &rt->pool);
 }
 
+dit_status dit_runtime_use_cores(dit_runtime *rt, bool all)
+{
+    int share = rt->local_size ? rt->cores / rt->local_size : 1, threads = all ? share : rt->threads;
+    hwloc_topology_t topology;
+    dit_pool *pool;
+    if (rt->device || rt->guest || rt->oversubscribed || share <= rt->threads) return DIT_OK;
+    if (hwloc_topology_init(&topology) != 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot read the topology");
+    if (hwloc_topology_load(topology) == 0) bind_to_cores(topology, rt->local_rank * threads, threads);
+    hwloc_topology_destroy(topology);
+    DIT_TRY(dit_pool_create(threads, true, &pool));
+    dit_pool_free(rt->pool);
+    rt->pool = pool;
+    return DIT_OK;
+}
+
 /* The ranks of a guest share its process. */
 static dit_status one_thread(dit_runtime *rt)
 {

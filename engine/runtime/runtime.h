@@ -87,6 +87,11 @@ typedef struct dit_runtime {
  */
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
 void dit_runtime_release(dit_runtime *rt);
+/* Gives a rank its share of all cores of this machine, for work that is not timed, or with `all` false the threads that
+ * the case says. Results do not depend on how many compute. Nothing where a device computes, where the ranks share a
+ * process, and where the case has no fewer threads. Not during an operator. Errors: DIT_ERR_ENVIRONMENT, DIT_ERR_MEMORY; the
+ * threads are then those before. */
+dit_status dit_runtime_use_cores(dit_runtime *rt, bool all);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
 /* Records everything in `trace` from now on; NULL ends that. The trace must outlive the recording. */
 void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace);

@@ -99,6 +99,13 @@ PYTHON
 }
 ok "a picture alone is that of a batch of all" near
 
+write_workload threads.json '"prompts": "shapes:test:6"' '"seed": [42]'
+threads() { # a machine of one core has nothing to give
+    "$ditbench" run threads.json --set threads_per_rank=1,2 --output threads -q && holds threads \
+        'len({q["digest"] for q in quality if q}) == 1 and sorted(x["record"]["threads_per_rank"] for x in r) == [1, 1, 2, 2]'
+}
+ok "pictures are made by all cores, and are those of one; what is timed keeps its threads" threads
+
 write_workload seeded.json '"prompts": "shapes:test:6"' '"weights": ["trained", "seeded"]'
 ok "seeded weights stand beside as a control" eval '"$ditbench" run seeded.json --output seeded -q && holds seeded "len({q[\"digest\"] for q in quality if q}) == 2"'
 write_workload clips.json '"prompts": "shapes:test:2", "num_images": 2, "num_inference_steps": 2' '"model": ["shapes-latte"]'
