@@ -179,6 +179,16 @@ static dit_status check_displaced(const dit_cache *cache, const dit_parallel *pa
                           parallel->warmup_steps, parallel->warmup_steps);
 }
 
+/* Around reused attention the stream would still be exchanged. */
+static dit_status check_switch(const dit_cache *cache, const dit_parallel *parallel)
+{
+    if (parallel->ring_method != DIT_RING_SWITCH || !dit_cache_modules(cache)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s, which reuses modules, beside %s",
+                                   dit_cache_name(cache->policy), dit_ring_method_name(DIT_RING_SWITCH)),
+                          "the stream is exchanged around each block, whatever runs inside: reuse whole blocks, or use "
+                          "ulysses or ring");
+}
+
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
 {
     if (cache->policy == DIT_CACHE_NONE) return DIT_OK;
@@ -194,6 +204,7 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     DIT_TRY(check_timestep(cache, facts));
     DIT_TRY(check_ends(cache, facts));
     DIT_TRY(check_modules(cache, facts));
+    DIT_TRY(check_switch(cache, parallel));
     DIT_TRY(check_each_block(cache, facts));
     DIT_TRY(check_block_replay(cache, facts));
     DIT_TRY(check_length("mask", cache->mask, facts->steps));

@@ -48,6 +48,7 @@ static int64_t ring_elements(const dit_share *s, const dit_parallel *parallel)
 {
     int64_t block = s->batch * s->u * s->moving_rows * (s->hidden / s->u);
     if (parallel->ring_method == DIT_RING_GATHER) return 2 * s->r * block;
+    if (parallel->ring_method == DIT_RING_SWITCH) return s->image_rows * s->hidden * s->t; /* of one batch entry */
     return (dit_parallel_inner_ring(parallel) < s->r ? 7 : 5) * block;
 }
 

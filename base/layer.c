@@ -275,6 +275,9 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_layer *laye
     const char *name = dit_ring_method_name(layer->ring);
     static const char hint[] = "attention \"ring\" gives equal results and can do that";
     if (layer->ring == DIT_RING_MERGE) return DIT_OK;
+    if (layer->ring == DIT_RING_SWITCH)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s of one layer", name),
+                              "it exchanges the stream around the blocks of a whole model: use program denoise");
     if (cut.r == 1 || (cut.u > 1 && !dit_ring_method_takes_heads(layer->ring)))
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
                                        "%s needs a ring%s; here are ring_degree %lld, ulysses_degree %lld", name,

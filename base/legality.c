@@ -188,11 +188,33 @@ static dit_status check_ring(const dit_parallel *parallel, const dit_facts *fact
     return dit_inner_ring_check(ring, parallel->inner_ring);
 }
 
+/* Switching between frames and places needs both to divide, and blocks of each kind. */
+static dit_status check_switch(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
+    const char *name = dit_ring_method_name(DIT_RING_SWITCH);
+    if (parallel->ring_method != DIT_RING_SWITCH) return DIT_OK;
+    if (facts->segments <= 1)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s with %s, which attends to all tokens at once", name, facts->family),
+            "it is for models whose blocks attend within frames and over time, and for two frames or "
+            "more; use ulysses or ring");
+    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s beside pipefusion_degree %d", name,
+                                       dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION)),
+                              "a band has rows of every frame, and none whole; use ulysses inside a pipeline");
+    if (facts->segments % ring)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%lld frames not divisible by ring_degree %lld of %s",
+                                       (long long)facts->segments, (long long)ring, name),
+                              "choose a number of frames that the ring degree divides");
+    return DIT_OK;
+}
+
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
         check_world, check_stages, check_listed_stages, check_patches, check_displaced,    check_rows, check_cfg,
-        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_ring,
+        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_ring, check_switch,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -23,6 +23,7 @@ static const dit_method_row rows[] = {
     {.name = "tensor", .axis_count = 1, .axes = {DIT_AXIS_TENSOR}, .chart_place = 4, .colour = "BROWN"},
     {.name = "all-gather", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_GATHER},
     {.name = "double-ring", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_DOUBLE},
+    {.name = "dsp", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_SWITCH},
     {.name = "vae-rows", .axis_count = 1, .axes = {DIT_AXIS_WORLD}},
 };
 /* clang-format on */
@@ -72,9 +73,13 @@ const char *const *dit_patch_method_names(void)
 /* ---- ring methods ------------------------------------------------------------------------------------------------ */
 
 static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {
-    [DIT_RING_MERGE] = "ring",         [DIT_RING_GATHER] = "all-gather",
-    [DIT_RING_DOUBLE] = "double-ring", [DIT_RING_WHOLE_ROWS] = "ring-self-attention",
-    [DIT_RING_QUERIES] = "token-ring", [DIT_RING_HELPED] = "lightseq",
+    [DIT_RING_MERGE] = "ring",
+    [DIT_RING_GATHER] = "all-gather",
+    [DIT_RING_DOUBLE] = "double-ring",
+    [DIT_RING_SWITCH] = "dsp",
+    [DIT_RING_WHOLE_ROWS] = "ring-self-attention",
+    [DIT_RING_QUERIES] = "token-ring",
+    [DIT_RING_HELPED] = "lightseq",
 };
 
 const char *dit_ring_method_name(dit_ring_method method)

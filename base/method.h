@@ -28,9 +28,10 @@ const char *const *dit_patch_method_names(void);
 /* How ranks communicate around a ring, by the name of the attention policy. Models have the first ones, one attention
  * layer alone (base/layer.h) has all. */
 typedef enum {
-    DIT_RING_MERGE,     /* k and v travel together, results merge by their log-sum-exp                          */
-    DIT_RING_GATHER,    /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
-    DIT_RING_DOUBLE,    /* LoongTrain: rings of near ranks, and a ring of those rings (arXiv:2406.18485)        */
+    DIT_RING_MERGE,  /* k and v travel together, results merge by their log-sum-exp                          */
+    DIT_RING_GATHER, /* every rank gathers all k and v, then computes (arXiv:2407.21783)                     */
+    DIT_RING_DOUBLE, /* LoongTrain: rings of near ranks, and a ring of those rings (arXiv:2406.18485)        */
+    DIT_RING_SWITCH, /* DSP: whole frames in blocks within frames, all frames of a part in others (arXiv:2403.10266) */
     DIT_RING_OF_MODELS, /* how many models have                                                                 */
     DIT_RING_WHOLE_ROWS = DIT_RING_OF_MODELS, /* Ring Self-Attention: keys, then values, with whole rows of scores
                                                  between (arXiv:2105.13120)                                           */

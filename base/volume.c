@@ -19,6 +19,10 @@
  *            all-gather: the same as a gather; double-ring:
  *            the same messages, r/w - 1 of them from an
  *            inner ring of w ranks to the next
+ *            dsp: no K and V, but the stream, to whole       2 B (N-1) a pass      n C/N e
+ *            frames and back (all-to-all); an exchange of
+ *            Ulysses is of 1/N of the frames, N times as
+ *            long: as many bytes in 1/N of the messages
  *   patch    K and V, gathered in every full forward         N-1, F times          2 B n C e
  *            distrifusion: also in stale steps but the last  N-1, Z - 1 times      2 B n C e
  *            pcpp: in those steps to each neighbour          1 each, Z - 1 times   2 B s C e
@@ -170,10 +174,26 @@ static void predict_patches(const dit_share *s, const dit_parallel *parallel, in
             dit_parallel_shared_rows(parallel, rows) * row_bytes);
 }
 
+/* The stream of a rank, all of its channels, goes to whole frames and back around each block within frames. */
+static void predict_switch(const dit_share *s, int64_t layer_calls, dit_volume_table *out)
+{
+    dit_share whole = *s;
+    int64_t stream = s->image_rows * s->hidden * s->t * s->element;
+    add_passes(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], &s->passes,
+               layer_calls * 2 * s->batch * (s->r - 1), stream / s->r);
+    whole.segments /= s->r; /* each of r times as many rows */
+    if (s->u > 1)
+        predict_ulysses(&whole, layer_calls, s->batch * whole.segments, s->image_rows / whole.segments, 0, out);
+}
+
 /* One kind of call of a forward: `rows` travel, `replicated` ones are everywhere. */
 static void predict_calls(const dit_share *s, const dit_parallel *parallel, int64_t calls, int64_t rows,
                           int64_t replicated, dit_volume_table *out)
 {
+    if (parallel->ring_method == DIT_RING_SWITCH) {
+        predict_switch(s, calls, out);
+        return;
+    }
     int64_t batch = s->batch * s->segments;
     if (s->u > 1) predict_ulysses(s, calls, batch, rows / s->segments, replicated, out);
     if (s->r > 1) predict_ring(s, parallel, calls, batch, rows / s->segments, out);

@@ -147,6 +147,21 @@ static void fastercache_takes_the_steps_of_pab(void **state)
     assert_true(use[0].hits == 3 && use[0].modules[DIT_MODULE_ATTENTION] == 2);
 }
 
+/* Reused attention would save no message: the stream goes to whole frames and back all the same. */
+static void dsp_takes_no_cache_of_modules(void **state)
+{
+    dit_parallel dsp = mesh(1, 2, 1, 1);
+    dit_facts facts = pixart_facts();
+    dit_cache modules = cache_of("{\"policy\":\"fora\",\"interval\":2}", 4);
+    dit_cache blocks = cache_of("{\"policy\":\"interval\",\"interval\":2}", 4);
+    (void)state;
+    assert_int_equal(dit_cache_check(&modules, &dsp, &facts), DIT_OK);
+    dsp.ring_method = DIT_RING_SWITCH;
+    assert_int_equal(dit_cache_check(&blocks, &dsp, &facts), DIT_OK);
+    assert_int_equal(dit_cache_check(&modules, &dsp, &facts), DIT_ERR_CONSTRAINT_CACHE);
+    assert_non_null(strstr(dit_error_last()->message, "fora, which reuses modules, beside dsp"));
+}
+
 /* Both branches run in every N-th step and outside of the timesteps; between, the weights of low frequencies grow at
  * timesteps from 99 to 901, those of high ones below 301, and attention is reused. */
 static void fastercache_leaves_out_a_branch(void **state)
@@ -879,6 +894,7 @@ int main(void)
         cmocka_unit_test(pab_goes_by_timesteps),
         cmocka_unit_test(pab_names_what_a_model_lacks),
         cmocka_unit_test(fastercache_takes_the_steps_of_pab),
+        cmocka_unit_test(dsp_takes_no_cache_of_modules),
         cmocka_unit_test(fastercache_leaves_out_a_branch),
         cmocka_unit_test(teacache_by_time_asks_no_rank),
         cmocka_unit_test(tgate_leaves_out_a_branch),

@@ -248,6 +248,9 @@ static void gathered_keys_have_masks_padding_and_ulysses(void **state)
     assert_int_equal(dit_layer_check(&both, &layer), DIT_OK);
     assert_int_equal(dit_layer_check(&one, &layer), DIT_ERR_CONSTRAINT_METHOD);
     assert_non_null(strstr(dit_error_last()->message, "all-gather needs a ring"));
+    layer.ring = DIT_RING_SWITCH;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_non_null(strstr(dit_error_last()->message, "dsp of one layer"));
     dit_error_clear();
 }
 
@@ -329,6 +332,7 @@ static void masks_are_of_policies_that_merge_or_gather(void **state)
         [DIT_RING_WHOLE_ROWS] = DIT_ERR_UNSUPPORTED,
         [DIT_RING_QUERIES] = DIT_ERR_UNSUPPORTED,
         [DIT_RING_HELPED] = DIT_ERR_CONSTRAINT_METHOD,
+        [DIT_RING_SWITCH] = DIT_ERR_CONSTRAINT_METHOD,
     };
     const dit_parallel ring = mesh(1, 4);
     dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);

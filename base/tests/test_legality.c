@@ -54,6 +54,23 @@ static void ring_methods_need_a_ring_and_inner_rings_that_divide_it(void **state
     expect_refusal(&ring, &facts, DIT_ERR_CONSTRAINT_METHOD, "inner_ring 2 with ring");
 }
 
+static void dsp_needs_frames_that_its_ring_divides(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel dsp = mesh(1, 4, 1, 1);
+    (void)state;
+    dsp.ring_method = DIT_RING_SWITCH;
+    expect_refusal(&dsp, &facts, DIT_ERR_CONSTRAINT_METHOD, "dsp with PixArtTransformer2DModel");
+    facts.segments = 16;
+    facts.heads = 5; /* a rank has all heads */
+    expect_refusal(&dsp, &facts, DIT_OK, "");
+    expect_refusal(
+        &(dit_parallel){.degree = {[DIT_AXIS_RING] = 2, [DIT_AXIS_PIPEFUSION] = 2}, .ring_method = DIT_RING_SWITCH},
+        &facts, DIT_ERR_CONSTRAINT_METHOD, "dsp beside pipefusion_degree 2");
+    facts.segments = 2;
+    expect_refusal(&dsp, &facts, DIT_ERR_CONSTRAINT_TOKENS, "2 frames not divisible by ring_degree 4 of dsp");
+}
+
 static void an_unsaid_inner_ring_is_as_even_as_the_ring_allows(void **state)
 {
     static const int inner[][2] = {{1, 1}, {2, 1}, {4, 2}, {6, 2}, {7, 1}, {8, 2}, {12, 3}, {16, 4}, {36, 6}};
@@ -224,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_rules_are_refused_by_their_code),
         cmocka_unit_test(ring_methods_need_a_ring_and_inner_rings_that_divide_it),
+        cmocka_unit_test(dsp_needs_frames_that_its_ring_divides),
         cmocka_unit_test(an_unsaid_inner_ring_is_as_even_as_the_ring_allows),
         cmocka_unit_test(stages_go_with_every_other_axis_but_patches),
         cmocka_unit_test(listed_stages_have_all_blocks_between_them),

@@ -121,6 +121,7 @@ static void any_product_of_methods_is_dealt(void **state)
         {"usp", "u4 r2", 8},
         {"vae-rows", "rows4", 4},
         {"all-gather", "r3", 3},
+        {"dsp+ulysses", "u4 r2", 8},
         {"cfg+double-ring+ulysses", "u2 r4 cfg2", 16},
         {"tensor", "1", 1},
     };
@@ -214,8 +215,9 @@ static void a_list_of_stages_is_read_from_text(void **state)
 /* As a search names its winner, so that it can be asked for again. */
 static void stages_and_patch_methods_are_read_as_they_are_written(void **state)
 {
-    static const char *const labels[] = {
-        "pp2 u2 24,33", "pp4 7,7,7,6", "patch4 pcpp", "cfg2 r2", "1", "u2 r4 double-ring inner2", "r3 all-gather"};
+    static const char *const labels[] = {"pp2 u2 24,33",  "pp4 7,7,7,6", "patch4 pcpp",
+                                         "cfg2 r2",       "1",           "u2 r4 double-ring inner2",
+                                         "r3 all-gather", "u2 r4 dsp"};
     char long_list[64];
     (void)state;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {

@@ -84,6 +84,7 @@ static dit_parallel roll_parallel(dice *d, const dit_facts *facts)
     if (kind == 0)
         parallel.degree[DIT_AXIS_ULYSSES] = parallel.degree[DIT_AXIS_RING] = parallel.degree[DIT_AXIS_PIPEFUSION] = 1;
     if (kind == 2) roll_stages(d, facts, &parallel);
+    if (parallel.degree[DIT_AXIS_RING] > 1 && roll(d, 2)) parallel.ring_method = DIT_RING_SWITCH;
     return parallel;
 }
 
@@ -394,12 +395,29 @@ static void walk_patches(walk *w, const window *view, int64_t rows)
         note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_SEND_RECV, DIT_PHASE_STEP, 1, shared * row);
 }
 
+/* Frames go to their ranks and come back, whole ones in between. */
+static void walk_frames(walk *w, const window *view)
+{
+    int64_t u = degree_of(w, DIT_AXIS_ULYSSES), r = degree_of(w, DIT_AXIS_RING), frames = w->segments / r;
+    for (int64_t b = 0; b < w->batch; b++) {
+        for (int64_t other = 1; other < r; other++)
+            note(w, DIT_AXIS_RING, DIT_COLLECTIVE_ALL_TO_ALL, DIT_PHASE_STEP, 2, frames * view->rows * w->C);
+        for (int64_t frame = 0; frame < frames; frame++)
+            note(w, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL, DIT_PHASE_STEP, 4 * (u - 1),
+                 r * view->rows * w->Ct / u);
+    }
+}
+
 /* One attention; `joint`: the text takes part in it. */
 static void walk_call(walk *w, const window *view, bool joint)
 {
     int64_t u = degree_of(w, DIT_AXIS_ULYSSES), r = degree_of(w, DIT_AXIS_RING), batch = w->batch * w->segments;
     int64_t split = joint ? text_rows(w, false) : 0, replicated = joint && view->text ? text_rows(w, true) : 0;
     int64_t rows = view->rows + (view->text ? split : 0), whole = w->segment_rows + split;
+    if (w->parallel->ring_method == DIT_RING_SWITCH) {
+        walk_frames(w, view);
+        return;
+    }
     for (int64_t b = 0; b < batch; b++) {
         note(w, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL, DIT_PHASE_STEP, 4 * (u - 1), rows * w->Ct / u);
         if (replicated)

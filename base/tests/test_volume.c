@@ -50,6 +50,26 @@ static void other_rings_send_what_a_ring_sends(void **state)
     }
 }
 
+/* The paper: two all-to-alls of the stream where Ulysses has four, and one message for all frames. */
+static void dsp_sends_half_of_what_ulysses_sends(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    facts.segments = 16;
+    for (int n = 2; n <= 16; n *= 2) {
+        dit_parallel ulysses = mesh(n, 1, 1, 1), dsp = mesh(1, n, 1, 1);
+        dit_volume_table heads, frames;
+        dsp.ring_method = DIT_RING_SWITCH;
+        dit_volume_predict(&ulysses, &facts, 0, &heads);
+        dit_volume_predict(&dsp, &facts, 0, &frames);
+        dit_volume *by_heads = &heads.at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+        dit_volume *by_frames = &frames.at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+        assert_int_equal(2 * by_frames->bytes, by_heads->bytes);
+        assert_int_equal(by_frames->messages, 20 * 28 * 2 * 2 * (n - 1)); /* steps, layers, exchanges, branches */
+        assert_int_equal(by_heads->messages, 2 * 16 * by_frames->messages);
+    }
+}
+
 /* L e S h [4(u-1)/(u^2 r) + 2(r-1)/(u r)] */
 static void usp_follows_the_published_formula(void **state)
 {
@@ -421,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ulysses_and_ring_follow_the_published_formulas),
         cmocka_unit_test(other_rings_send_what_a_ring_sends),
+        cmocka_unit_test(dsp_sends_half_of_what_ulysses_sends),
         cmocka_unit_test(usp_follows_the_published_formula),
         cmocka_unit_test(tensor_ranks_follow_the_published_formula),
         cmocka_unit_test(joint_blocks_sum_their_text_with_the_image),

@@ -54,6 +54,18 @@ void dit_attention_leave_out(dit_attention *attention, int before, int after);
 /* Goes past `calls` calls of the forward, which this step does without. */
 void dit_attention_skip(dit_attention *attention, int64_t calls);
 
+/* Returns how many of `frames` frames a rank has in a block that attends within frames: all of them in pieces, or with
+ * policy "dsp" some of them whole, equally many on each ring rank. */
+int64_t dit_attention_count_frames(const dit_runtime *rt, int64_t frames);
+/* Takes the buffer of such an exchange, for batch entries of so many floats; nothing where pieces stay. Once. Errors:
+ * DIT_ERR_MEMORY. */
+dit_status dit_attention_reserve_frames(dit_attention *attention, int64_t floats);
+/* Exchanges the stream x [batch][frames][piece], `piece` floats of each frame, for x [batch][frames / ring ranks] of
+ * whole frames, or back where `whole` is false; both in device memory. Does nothing where pieces stay. Collective over
+ * the ring, whose ranks divide the frames. Errors: what messages give. */
+dit_status dit_attention_exchange_frames(dit_attention *attention, float *x, int64_t batch, int64_t frames,
+                                         int64_t piece, bool whole);
+
 /* One call: attention of io's q, to io->out. Collective over the sequence ranks. Communication: the closed form of the
  * policy (base/volume.c). Errors: DIT_ERR_INTERNAL when a band of a pipeline comes out of turn; what messages give. */
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io);

@@ -55,6 +55,7 @@ struct dit_attention {
     X(all_gather)                                                                                                      \
     X(lightseq)                                                                                                        \
     X(double_ring)                                                                                                     \
+    X(dsp)                                                                                                             \
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \

@@ -4,7 +4,8 @@
  * LatteTransformer3DModel. Blocks are PixArt's (adaln.h).
  *
  * A rank holds its piece of every frame, [batch, frames, tokens of a frame / ranks]: attention within frames goes
- * through the policy with the frames as batch entries, attention over time needs no other rank.
+ * through the policy with the frames as batch entries, attention over time needs no other rank. Where the policy takes
+ * whole frames, blocks within frames have [batch, frames / ranks, tokens of a frame] instead.
  */
 #include "engine/models/adaln.h"
 
@@ -20,7 +21,8 @@ typedef struct {
     latte_config c;
     adaln common;
     adaln_block *spatial, *temporal;
-    float *time; /* [frames, C]: sine-cosine table of the frames, image's life */
+    int64_t frames; /* of the rows that blocks within frames have               */
+    float *time;    /* [frames, C]: sine-cosine table of the frames, image's life */
 } latte;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -101,10 +103,24 @@ static dit_status make_time_table(dit_runtime *rt, latte *m)
     return dit_runtime_upload(rt, m->time, frames * C);
 }
 
+static dit_status create_attention(dit_model *model, latte *m)
+{
+    const dit_model_params *params = &model->params;
+    const dit_partition *part = &params->partition;
+    m->frames = dit_attention_count_frames(params->rt, part->segments);
+    DIT_TRY(dit_attention_create(params->rt, params->attention,
+                                 &(dit_attention_shape){.B = part->batch * m->frames,
+                                                        .H = m->common.H,
+                                                        .D = m->common.c.D,
+                                                        .calls = params->stage.blocks.count,
+                                                        .tokens = part->image_count / m->frames},
+                                 &model->attention[0]));
+    return dit_attention_reserve_frames(model->attention[0], part->image_count * m->common.C);
+}
+
 static dit_status latte_create(const dit_model_params *params, dit_model *model)
 {
     dit_runtime *rt = params->rt;
-    const dit_partition *part = &params->partition;
     void *state;
     DIT_TRY(dit_arena_alloc(&rt->run, sizeof(latte), &state));
     latte *m = model->state = state;
@@ -119,13 +135,7 @@ static dit_status latte_create(const dit_model_params *params, dit_model *model)
     model->input_channels = m->common.c.in_channels * cells;
     model->output_channels = m->common.c.out_channels * cells;
     model->needs[DIT_CONDITION_TEXT].elements = m->common.text_tokens * m->common.c.text_dim;
-    return dit_attention_create(rt, params->attention,
-                                &(dit_attention_shape){.B = part->batch * part->segments,
-                                                       .H = m->common.H,
-                                                       .D = m->common.c.D,
-                                                       .calls = params->stage.blocks.count,
-                                                       .tokens = part->segment_count},
-                                &model->attention[0]);
+    return create_attention(model, m);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -139,10 +149,10 @@ static dit_status latte_prepare(dit_model *model, const dit_condition *condition
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* Views [batch, frames x tokens] as frames: [batch x frames, tokens]. */
-static dit_rows within_frames(const adaln *a, dit_rows x)
+static dit_rows within_frames(const latte *m, dit_rows x)
 {
-    int64_t tokens = a->view->image_count / a->segments;
-    return (dit_rows){x.data, a->view->batch * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
+    int64_t tokens = m->common.view->image_count / m->frames;
+    return (dit_rows){x.data, m->common.view->batch * m->frames, tokens, x.cols, x.ld, tokens * x.ld};
 }
 
 /* Views one batch entry as places: [tokens, frames], with the frames of a place `tokens` rows apart. */
@@ -152,14 +162,22 @@ static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
     return (dit_rows){rows_entry(x, entry).data, tokens, a->segments, x.cols, tokens * x.ld, x.ld};
 }
 
-static dit_status attend_within_frames(dit_model *model, adaln *a, const adaln_block *block)
+static dit_status attend_within_frames(dit_model *model, latte *m, const adaln_block *block)
 {
+    adaln *a = &m->common;
     int64_t A = a->A;
     dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, A);
-    dit_rows image = adaln_before_attention(model->params.rt, a, block), qkv = within_frames(a, image);
+    dit_rows image = adaln_before_attention(model->params.rt, a, block), qkv = within_frames(m, image);
     DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
     return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                    rows_columns(qkv, 2 * A, A), within_frames(a, attended));
+                                    rows_columns(qkv, 2 * A, A), within_frames(m, attended));
+}
+
+/* Takes whole frames, or gives them back, where the policy wants them. */
+static dit_status exchange_frames(dit_model *model, const adaln *a, bool whole)
+{
+    int64_t piece = a->view->image_count / a->segments * a->C;
+    return dit_attention_exchange_frames(model->attention[0], a->x, a->view->batch, a->segments, piece, whole);
 }
 
 static dit_status forward_spatial(dit_model *model, int64_t index)
@@ -167,11 +185,13 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
     latte *m = model->state;
     adaln *a = &m->common;
     const adaln_block *block = &m->spatial[index];
+    DIT_TRY(exchange_frames(model, a, true));
     if (module_is_taken(model, DIT_MODULE_ATTENTION))
         adaln_modulate(model->params.rt, a, block);
     else
-        DIT_TRY(attend_within_frames(model, a, block));
+        DIT_TRY(attend_within_frames(model, m, block));
     DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, false));
+    DIT_TRY(exchange_frames(model, a, false));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->view->batch, a->view->image_count, a->C),
                         "block_%lld", (long long)index);
 }

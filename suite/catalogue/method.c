@@ -30,6 +30,7 @@ static const char *const products[] = {
     "pipefusion+usp",
     "all-gather+ulysses",
     "double-ring+ulysses",
+    "dsp+ulysses",
     "pipefusion+all-gather",
     "pipefusion+double-ring",
     "cfg+pipefusion+ulysses",

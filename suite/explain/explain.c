@@ -307,6 +307,11 @@ static dit_status add_ring_exchange(cJSON *list, const subject *s, const char *w
 {
     const dit_parallel *parallel = &s->parallel;
     int ranks = dit_parallel_degree(parallel, DIT_AXIS_RING), inner = dit_parallel_inner_ring(parallel);
+    if (parallel->ring_method == DIT_RING_SWITCH)
+        return add_exchange(list,
+                            "around blocks within frames: the stream, for whole frames and back (all_to_all) over %d "
+                            "ring ranks",
+                            ranks);
     if (parallel->ring_method == DIT_RING_GATHER)
         return add_exchange(list, "%s to all %d ring ranks (all_gather), then attention over all keys at once", what,
                             ranks);

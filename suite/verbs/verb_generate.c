@@ -570,7 +570,7 @@ int suite_verb_generate(int argc, char **argv)
          4096},
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME",
-         "auto, local, ulysses, ring, usp, all-gather, double-ring, a patch_method", &r->attention, 0, 0},
+         "auto, local, ulysses, ring, usp, all-gather, double-ring, dsp, a patch_method", &r->attention, 0, 0},
         {"cache", 0, SUITE_OPTION_STRING, "JSON", "what steps reuse of earlier ones, settings as in a workload",
          &r->cache, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},

@@ -227,7 +227,7 @@ int suite_verb_golden(int argc, char **argv)
     const suite_option own[] = {
         {"ranks", 'n', SUITE_OPTION_INT, "N", "product of the degrees", &call.ranks, 1, 4096},
         {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
-        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, all-gather, double-ring",
+        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, all-gather, double-ring, dsp",
          &call.attention, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or a device's: cuda, host", &call.backend, 0,
          0},
