@@ -24,15 +24,18 @@ void dit_arena_init(dit_arena *arena, dit_memory_ledger *ledger, dit_memory_clas
     *arena = (dit_arena){.ledger = ledger, .klass = klass};
 }
 
+void dit_ledger_note(dit_memory_ledger *ledger, dit_memory_class klass, int64_t bytes)
+{
+    ledger->used[klass] += bytes;
+    ledger->total_used += bytes;
+    if (ledger->used[klass] > ledger->peak[klass]) ledger->peak[klass] = ledger->used[klass];
+    if (ledger->total_used > ledger->total_peak) ledger->total_peak = ledger->total_used;
+}
+
 static void ledger_add(dit_arena *arena, int64_t bytes)
 {
-    dit_memory_ledger *ledger = arena->ledger;
     arena->used += bytes;
-    ledger->used[arena->klass] += bytes;
-    ledger->total_used += bytes;
-    if (ledger->used[arena->klass] > ledger->peak[arena->klass])
-        ledger->peak[arena->klass] = ledger->used[arena->klass];
-    if (ledger->total_used > ledger->total_peak) ledger->total_peak = ledger->total_used;
+    dit_ledger_note(arena->ledger, arena->klass, bytes);
 }
 
 static dit_arena_block *pop(dit_arena_block **list)
@@ -60,13 +63,17 @@ static void free_blocks(dit_arena_block **list)
     }
 }
 
-/* Allocates memory, or NULL when the system refuses. Address space costs nothing until it is touched, and reads as
- * zero. */
-static char *get_memory(bool counting, int64_t alignment, int64_t size)
+/* Address space costs nothing until it is touched, and reads as zero. NULL when the system refuses. */
+static char *get_addresses(int64_t size)
 {
-    if (!counting) return aligned_alloc((size_t)alignment, (size_t)size);
     void *data = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return data == MAP_FAILED ? NULL : data;
+}
+
+/* Allocates memory, or NULL when the system refuses. */
+static char *get_memory(bool counting, int64_t alignment, int64_t size)
+{
+    return counting ? get_addresses(size) : aligned_alloc((size_t)alignment, (size_t)size);
 }
 
 /* Frees the device memory beyond `end`. */
@@ -103,6 +110,29 @@ static dit_status new_block(dit_arena *arena, int64_t bytes)
     push(&arena->blocks, block);
     arena->ledger->calls++;
     return DIT_OK;
+}
+
+dit_status dit_arena_reserve(dit_arena *arena, int64_t bytes)
+{
+    int64_t size = (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    dit_arena_block *block = calloc(1, sizeof *block);
+    char *data = block ? get_addresses(size) : NULL;
+    if (!data) {
+        free(block);
+        return DIT_FAIL(DIT_ERR_MEMORY, "the system has no addresses for %lld bytes of class %s", (long long)size,
+                        dit_memory_class_name(arena->klass));
+    }
+    madvise(data, (size_t)size, MADV_HUGEPAGE); /* a wish: pages come and go in large pieces */
+    *block = (dit_arena_block){.data = data, .size = size, .mapped = true};
+    push(&arena->blocks, block);
+    return DIT_OK;
+}
+
+void dit_arena_discard(dit_arena *arena)
+{
+    const dit_arena_block *block = arena->blocks;
+    if (block) madvise(block->data, (size_t)block->size, MADV_DONTNEED); /* untouched pages cost nothing */
+    dit_arena_reset(arena);
 }
 
 static int64_t capacity(const dit_arena_block *list)

@@ -77,6 +77,13 @@ void dit_arena_init(dit_arena *arena, dit_memory_ledger *ledger, dit_memory_clas
 void dit_arena_release(dit_arena *arena);
 /* Forgets contents, keeps capacity. */
 void dit_arena_reset(dit_arena *arena);
+/* Gives an empty arena addresses for `bytes`, which take memory as they are touched. Errors: DIT_ERR_MEMORY. */
+dit_status dit_arena_reserve(dit_arena *arena, int64_t bytes);
+/* Resets a reserved arena and gives its memory back to the system. The addresses stay: equal allocations in equal order
+ * get them again. */
+void dit_arena_discard(dit_arena *arena);
+/* Counts bytes that are held outside of arenas; negative ones are given back. */
+void dit_ledger_note(dit_memory_ledger *ledger, dit_memory_class klass, int64_t bytes);
 
 /* Allocates `bytes` (0 is allowed) of zero-filled host memory, aligned to 64 bytes, for structs and tables of the host.
  * Errors: DIT_ERR_MEMORY when the system refuses, or ledger->limit would be exceeded. */

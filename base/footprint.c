@@ -89,6 +89,17 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     bytes[3] = message_elements(&s, parallel, facts, kept) * bytes_each;
 }
 
+void dit_memory_offload(const dit_parallel *parallel, const dit_facts *facts, const dit_offload *offload,
+                        int64_t bytes[4])
+{
+    dit_share s = dit_share_of(parallel, facts, heaviest_rank(parallel, facts));
+    dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    int64_t outside = (facts->parameters - dit_facts_block_parameters(facts, &all)) * s.element;
+    int64_t inside = bytes[0] - (outside > 0 ? outside : 0), block = inside / (s.blocks.count ? s.blocks.count : 1);
+    int64_t held = offload->resident_weights + block;
+    if (offload->tier != DIT_OFFLOAD_NONE && inside > held) bytes[0] += held - inside;
+}
+
 /* Counts rows of all outputs of the modules that a cache keeps, and the rows of the longest one. */
 static int64_t count_module_rows(const dit_facts *facts, const dit_cache *cache, int64_t image, int64_t text,
                                  int64_t *longest)

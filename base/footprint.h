@@ -5,6 +5,7 @@
 #include "base/cache.h"
 #include "base/facts.h"
 #include "base/parallel.h"
+#include "base/residency.h"
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -17,6 +18,10 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
 /* As above, with what a cache keeps from step to step; the mesh is one that it allows (dit_cache_check). */
 void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache *cache,
                                int64_t bytes[4]);
+/* Lowers an estimate to what stays where weights of blocks stream: those outside of blocks, resident_weights, and one
+ * block on its way. */
+void dit_memory_offload(const dit_parallel *parallel, const dit_facts *facts, const dit_offload *offload,
+                        int64_t bytes[4]);
 /* Estimates the bytes that one rank keeps beside its own to emulate a cache. */
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache);
 

@@ -305,6 +305,26 @@ bool dit_safetensors_find(const dit_safetensors *file, const char *name, dit_ten
     return view != NULL;
 }
 
+bool dit_safetensors_locate(const dit_safetensors *file, const dit_tensor_view *view, const char **path,
+                            int64_t *offset)
+{
+    const unsigned char *data = view->data;
+    for (int i = 0; i < file->file_count; i++) {
+        const st_mapping *mapped = &file->files[i];
+        if (!mapped->mapping || data < mapped->bytes || data + view->bytes > mapped->bytes + mapped->length) continue;
+        *path = mapped->path;
+        *offset = data - mapped->bytes;
+        return true;
+    }
+    return false;
+}
+
+void dit_safetensors_forget(const dit_safetensors *file)
+{
+    for (int i = 0; i < file->file_count; i++)
+        if (file->files[i].mapping) madvise(file->files[i].mapping, file->files[i].length, MADV_DONTNEED);
+}
+
 static void print_shape(int rank, const int64_t *shape, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "[");

@@ -72,6 +72,13 @@ dit_status dit_safetensors_digest(const dit_safetensors *file, char out[48]);
 dit_status dit_safetensors_require(const dit_safetensors *file, const char *name, int rank, const int64_t *shape,
                                    dit_tensor_view *out);
 
+/* Says where a tensor of the file lies on the disk: the path of its shard, which the file owns, and the offset of its data.
+ * False for bytes in memory. */
+bool dit_safetensors_locate(const dit_safetensors *file, const dit_tensor_view *view, const char **path,
+                            int64_t *offset);
+/* Drops the pages of all shards that this process has mapped; a later read maps them again. */
+void dit_safetensors_forget(const dit_safetensors *file);
+
 /* out[i] = (float) element first + i, i in [0, count); any dtype, bounds checked.
  * Errors: DIT_ERR_SHAPE outside of the tensor; DIT_ERR_NONFINITE, which names the first NaN or infinity. */
 dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t count, float *out);
