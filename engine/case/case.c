@@ -58,6 +58,16 @@ static dit_status read_second(const dit_json *doc, const cJSON *model, dit_case 
     return dit_case_read_weights(doc, weights, "/model/transformer_2/weights", &out->second_path, &out->second_seed);
 }
 
+/* Blocks that a cache, an edit or a second transformer leaves out or adds come in no cycle. */
+static dit_status read_offload(const dit_json *doc, dit_case *out)
+{
+    const cJSON *offload = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "offload", &offload));
+    DIT_TRY(dit_offload_read(doc, offload, "/offload", &out->offload));
+    if (out->offload.tier == DIT_OFFLOAD_NONE || !out->two_transformers) return DIT_OK;
+    return dit_json_fail(doc, "/offload", DIT_ERR_UNSUPPORTED, "weights of two transformers do not stream");
+}
+
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"name",       "config",  "latent",      "text",          "guidance",
@@ -525,7 +535,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     static const char *const keys[] = {"schema",     "program",  "model",     "scheduler",  "run",
                                        "conditions", "parallel", "attention", "platform",   "measure",
                                        "vae",        "picture",  "emulates",  "simulation", "text_encoders",
-                                       "cache",      "image",    "edit",      NULL};
+                                       "cache",      "image",    "edit",      "offload",    NULL};
     dit_case_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -549,6 +559,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->fp8_linear = platform.fp8_linear;
     out->graphs = platform.graphs;
     out->threads_per_rank = platform.threads;
+    DIT_TRY(read_offload(doc, out));
     DIT_TRY(read_cache(doc, out));
     DIT_TRY(read_edit(doc, out));
     DIT_TRY(read_emulated(doc, out));

@@ -9,6 +9,7 @@
 #include "base/facts.h"
 #include "base/parallel.h"
 #include "base/request.h"
+#include "base/residency.h"
 #include "engine/runtime/condition.h"
 #include "engine/shapes/split.h"
 
@@ -54,9 +55,10 @@ typedef struct {
     dit_edit_plan edit; /* how the pictures of captions that were edited are drawn again; none: from nothing */
     bool emulates_edit; /* one rank emulates that by whole forwards                                       */
     const char *attention, *backend;
-    dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
-    bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */
-    bool graphs;     /* a device may record forwards and launch them */
+    dit_dtype dtype;     /* of a device's activations and weights; fp32 elsewhere */
+    bool fp8_linear;     /* of a device: linear layers in fp8; the result is approximate */
+    bool graphs;         /* a device may record forwards and launch them */
+    dit_offload offload; /* where weights lie that are not resident */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* the mesh whose staleness the one rank emulates; canonical after settle_emulated */

@@ -3,11 +3,18 @@
 #include "base/case_facts.h"
 #include "engine/edits/edit.h"
 #include "engine/files/shipped.h"
+#include "engine/runtime/weight_save.h"
 #include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const int64_t SHARD_BYTES = INT64_C(5) << 30;
 
 /* Checks that the document and the model's config agree about the model: the harness plans with the document. */
 static dit_status check_facts(const dit_facts *document, const dit_facts *config)
@@ -139,14 +146,50 @@ static dit_status create_model(dit_pipeline *p, const dit_weights *weights, dit_
                             out);
 }
 
+/* Seeded weights can stream once they are saved: this rank's, in fp32, which gives the numbers of the seed. */
+static dit_status save_seeded(dit_pipeline *p)
+{
+    const dit_case *kase = &p->kase;
+    const char *temporary = getenv("TMPDIR");
+    dit_weight_catalogue catalogue = {0};
+    char folder[DIT_SHIPPED_PATH];
+    if (p->counting || p->weights_file || kase->offload.tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    snprintf(folder, sizeof folder, "%s/ditbench-weights-XXXXXX", temporary && *temporary ? temporary : "/var/tmp");
+    if (!mkdtemp(folder)) return DIT_FAIL(DIT_ERR_IO, "%s: cannot be made: %s", folder, strerror(errno));
+    p->saved = strdup(folder);
+    if (!p->saved) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a path");
+    dit_status st = dit_pipeline_list_parameters(kase->doc, dit_comm_rank(dit_comm_world()), &catalogue);
+    if (st == DIT_OK)
+        st = dit_weight_save(&catalogue, p->rt.pool, kase->weights_seed, DIT_STORED_F32, SHARD_BYTES, folder, NULL);
+    dit_weight_catalogue_release(&catalogue);
+    return st == DIT_OK ? dit_safetensors_open(folder, &p->weights_file) : st;
+}
+
+/* Deletes the folder of saved weights, which has no folders in it. */
+static void delete_saved(dit_pipeline *p)
+{
+    char path[2 * DIT_SHIPPED_PATH];
+    DIR *folder = p->saved ? opendir(p->saved) : NULL;
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "%s/%s", p->saved, entry->d_name);
+        if (entry->d_name[0] != '.') unlink(path);
+    }
+    if (folder) closedir(folder);
+    if (p->saved) rmdir(p->saved);
+    free(p->saved);
+    p->saved = NULL;
+}
+
 static dit_status create_models(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     int64_t began = dit_clock_ns();
     DIT_TRY(open_weights(kase->weights_path, &p->weights_file));
     if (kase->shipped) DIT_TRY(open_shipped(p));
-    p->weights = (dit_weights){.file = p->weights_file, .seed = kase->weights_seed};
+    DIT_TRY(save_seeded(p));
+    p->weights = (dit_weights){.file = p->weights_file, .saved = p->saved != NULL, .seed = kase->weights_seed};
     DIT_TRY(create_model(p, &p->weights, &p->model));
+    if (kase->offload.tier == DIT_OFFLOAD_DISK && p->weights_file) dit_safetensors_forget(p->weights_file);
     if (kase->two_transformers) {
         DIT_TRY(open_weights(kase->second_path, &p->second_file));
         p->second_weights = (dit_weights){.file = p->second_file, .seed = kase->second_seed};
@@ -285,14 +328,18 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                  .guest = p->counting ? NULL : p->guest,
                                  .rank = p->rank,
                                  .threads = kase->threads_per_rank,
+                                 .offload = kase->offload,
                                  .parallel = kase->parallel,
                                  .facts = kase->facts};
     bool on_device = dit_device_is_one(kase->backend);
     if (on_device) params.facts.element_bytes = dit_dtype_bytes(kase->dtype);
     if (on_device && !p->counting) DIT_TRY(plan_memory(doc, p->embeddings, params.planned));
+    if (p->catalogue) params.offload = (dit_offload){0};
     DIT_TRY(dit_runtime_init(&params, &p->rt));
+    p->rt.catalogue = p->catalogue;
     p->partition = dit_partition_of(&p->rt);
     DIT_TRY(create_models(p));
+    if (p->catalogue) return DIT_OK;
     const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
     int apart = kase->emulated_cache.separate ? (int)kase->facts.guidance_branches : 1;
     bool of_cache = kase->emulated_cache.policy != DIT_CACHE_NONE, edits = kase->edit.dense_steps > 0;
@@ -353,6 +400,14 @@ dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit
     return make_ready(doc, out);
 }
 
+dit_status dit_pipeline_list_parameters(const dit_json *doc, int rank, dit_weight_catalogue *out)
+{
+    dit_pipeline counted = {.counting = true, .rank = rank, .catalogue = out};
+    dit_status st = make_ready(doc, &counted);
+    dit_pipeline_release(&counted);
+    return st;
+}
+
 void dit_pipeline_release(dit_pipeline *pipeline)
 {
     dit_model_free(pipeline->second);
@@ -365,6 +420,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     free(pipeline->captions);
     free(pipeline->before);
     free(pipeline->start);
+    delete_saved(pipeline);
 }
 
 /* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */

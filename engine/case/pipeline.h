@@ -25,6 +25,9 @@ typedef struct {
     int64_t caption_count;      /* 0: conditions are no captions                                  */
     int64_t batches;            /* of num_images captions each; 1 where there are no more captions */
     dit_weights weights, second_weights;
+    dit_weight_catalogue *catalogue; /* NULL, or the list that the parameters are added to; then nothing else is made */
+    char
+        *saved; /* NULL, or the folder in which seeded weights were saved so that they can stream; deleted at the end */
     dit_model *model, *second; /* second: NULL, or the transformer of late steps */
     dit_sampler sampler;       /* `full` holds the latents after a run */
     dit_condition condition;
@@ -47,6 +50,8 @@ dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest
  * bytes and memory in out->rt. `guest`: NULL, or whose habits are counted. Not collective. */
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
+/* Lists the parameters that this rank reads, of a case whose weights are seeded. Errors: those of create. */
+dit_status dit_pipeline_list_parameters(const dit_json *doc, int rank, dit_weight_catalogue *out);
 
 /* Whether sampling starts from the case's picture. A model of clips takes its picture as a condition instead. */
 bool dit_pipeline_starts_from_picture(const dit_pipeline *pipeline);

@@ -77,7 +77,10 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
     *model = (dit_model){
         .ops = ops, .params = *params, .view = params->partition, .layers_per_block = 1, .timestep_divisor = 1.0f};
     model->params.stage = stage_of(params->rt);
-    dit_status st = ops->create(&model->params, model);
+    const dit_range own = model->params.stage.blocks;
+    dit_status st = dit_weight_stream_create(params->rt, params->weights, own.first, own.count, &model->params.stream);
+    if (st == DIT_OK) st = ops->create(&model->params, model);
+    if (st == DIT_OK) st = dit_weight_stream_start(model->params.stream);
     if (st == DIT_OK && !params->rt->no_graphs) st = dit_graphs_create(params->rt, &model->graphs);
     if (st != DIT_OK) {
         dit_model_free(model);
@@ -92,6 +95,7 @@ void dit_model_free(dit_model *model)
     if (!model) return;
     dit_graphs_free(model->graphs);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++) dit_attention_free(model->attention[i]);
+    dit_weight_stream_free(model->params.stream);
     free(model);
 }
 
@@ -123,7 +127,7 @@ dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
     if (memcmp(&model->prepared, condition, sizeof *condition) != 0) dit_graphs_forget(model->graphs);
     model->prepared = *condition;
     DIT_PIECE(model, DIT_PIECE_BEFORE, 0, DIT_TRY(model->ops->prepare(model, condition)));
-    return DIT_OK;
+    return dit_weight_stream_status(model->params.stream);
 }
 
 dit_window dit_model_whole(const dit_model *model, int step)
@@ -187,6 +191,8 @@ dit_status dit_model_embed(dit_model *model, const float *latents)
 
 dit_status dit_model_attention_input(dit_model *model, float *out)
 {
+    dit_weight_stream_enter(model->params.stream, model->params.stage.blocks.first);
+    DIT_TRY(dit_weight_stream_status(model->params.stream));
     DIT_PIECE(model, DIT_PIECE_BEGIN, 0, DIT_TRY(model->ops->attention_input(model, out)));
     return DIT_OK;
 }
@@ -199,6 +205,7 @@ static dit_status run_blocks(dit_model *model, dit_range blocks, void (*between)
         if (blocks.first <= model->params.stage.blocks.first) DIT_PIECE(model, DIT_PIECE_BEGIN, 0, (void)0);
         for (int64_t i = blocks.first; i < blocks.first + blocks.count; i++) {
             if (!dit_stage_has(&model->params, i)) continue;
+            DIT_TRY(dit_weight_stream_status(model->params.stream));
             model->layer = i * model->layers_per_block;
             DIT_LAYER(rt, i, DIT_PIECE(model, DIT_PIECE_BLOCK, i, DIT_TRY(model->ops->block(model, i))));
             model->layer = (i + 1) * model->layers_per_block - 1;

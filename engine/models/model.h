@@ -13,6 +13,7 @@
 #include "engine/runtime/condition.h"
 #include "engine/files/config.h"
 #include "engine/runtime/graphs.h"
+#include "engine/runtime/weight_stream.h"
 #include "engine/runtime/weights.h"
 
 /* What every block shows of its self-attention and of the stream (dit_tap.take_layer). */
@@ -56,10 +57,11 @@ typedef struct {
     dit_config config; /* diffusers' config.json                                                  */
     const dit_weights *weights;
     dit_partition partition;
-    dit_latent latent;     /* extents of this run; packed latents of unknown extents count as one row */
-    const char *attention; /* policy name or "auto"                                                   */
-    dit_tap *tap;          /* NULL: none                                                              */
-    dit_stage stage;       /* filled by dit_model_create from the runtime's mesh                      */
+    dit_latent latent;         /* extents of this run; packed latents of unknown extents count as one row */
+    const char *attention;     /* policy name or "auto"                                                   */
+    dit_tap *tap;              /* NULL: none                                                              */
+    dit_stage stage;           /* filled by dit_model_create from the runtime's mesh                      */
+    dit_weight_stream *stream; /* filled by dit_model_create; NULL: all weights stay                  */
 } dit_model_params;
 
 typedef struct dit_model dit_model;
@@ -132,10 +134,18 @@ struct dit_model {
 };
 
 /* True if this rank has block `index`. */
-static inline bool dit_stage_has(const dit_model_params *params, int64_t index)
+static inline bool dit_stage_covers(const dit_model_params *params, int64_t index)
 {
     const dit_range *own = &params->stage.blocks;
     return index >= own->first && index < own->first + own->count;
+}
+
+/* Asks the same before a block's weights are loaded or used: where weights stream, they are resident afterwards. */
+static inline bool dit_stage_has(const dit_model_params *params, int64_t index)
+{
+    bool has = dit_stage_covers(params, index);
+    if (has) dit_weight_stream_enter(params->stream, index);
+    return has;
 }
 
 /* Row for the class that a config names. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED naming the classes there are. */

@@ -14,7 +14,7 @@ static const float QK_EPS = 1e-5f, HEAD_EPS = 1e-6f;
 /* True if this rank runs the first main layer, where the text comes in. */
 static bool takes_text(const dit_model_params *params, const nextdit *n)
 {
-    return dit_stage_has(params, n->refiners);
+    return dit_stage_covers(params, n->refiners);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static dit_status make_buffers(const dit_model_params *params, sd3 *m)
  * initialises. */
 static dit_status place_tokens(const dit_model_params *params, sd3 *m)
 {
-    const dit_safetensors *file = params->weights->file;
+    const dit_safetensors *file = params->weights->saved ? NULL : params->weights->file;
     int64_t height = params->latent.height / m->c.patch, width = params->latent.width / m->c.patch;
     int64_t C = m->j.C, max = m->c.max_grid, top = (max - height) / 2, left = (max - width) / 2;
     dit_tensor_view table;

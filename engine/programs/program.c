@@ -7,13 +7,13 @@
 
 extern const dit_program dit_program_attention, dit_program_calibrate, dit_program_collective, dit_program_denoise,
     dit_program_describe, dit_program_generate, dit_program_golden, dit_program_kernel, dit_program_quality,
-    dit_program_text_encode, dit_program_vae_decode;
+    dit_program_save_weights, dit_program_text_encode, dit_program_vae_decode;
 
 /* All programs. */
 static const dit_program *const programs[] = {
-    &dit_program_attention, &dit_program_calibrate,   &dit_program_collective, &dit_program_denoise,
-    &dit_program_describe,  &dit_program_generate,    &dit_program_golden,     &dit_program_kernel,
-    &dit_program_quality,   &dit_program_text_encode, &dit_program_vae_decode,
+    &dit_program_attention, &dit_program_calibrate,    &dit_program_collective,  &dit_program_denoise,
+    &dit_program_describe,  &dit_program_generate,     &dit_program_golden,      &dit_program_kernel,
+    &dit_program_quality,   &dit_program_save_weights, &dit_program_text_encode, &dit_program_vae_decode,
 };
 enum { PROGRAM_COUNT = sizeof programs / sizeof *programs };
 

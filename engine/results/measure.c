@@ -79,6 +79,7 @@ static dit_status run_iterations(dit_measurement *m, dit_pipeline *p)
         dit_iteration *it = &m->iteration[i];
         DIT_TRY(dit_pipeline_run(p, m->step_ns + (int64_t)i * m->steps, &it->latency_ns));
         dit_iteration_take(it, &p->rt);
+        DIT_TRY(dit_weight_stream_account(p->model->params.stream, &it->stream));
         it->rss_bytes = resident_bytes();
         DIT_TRY(dit_device_facts_update(&p->rt, &m->device_after, &m->head.device));
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
@@ -90,7 +91,9 @@ static dit_status run_iterations(dit_measurement *m, dit_pipeline *p)
 static dit_status run_metered(dit_measurement *m, dit_pipeline *p, dit_energy_meter *meter)
 {
     dit_energy_rest(meter);
+    dit_stream_account warm;
     DIT_TRY(dit_warmup_run(m, run_once, p));
+    DIT_TRY(dit_weight_stream_account(p->model->params.stream, &warm));
     dit_runtime_reset_account(&p->rt);
     DIT_TRY(dit_device_facts_begin(&p->rt, &m->device_before));
     DIT_TRY(dit_energy_begin(meter));

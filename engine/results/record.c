@@ -237,6 +237,35 @@ static void add_memory(dit_json_writer *w, cJSON *parent, const dit_measurement 
     add_part_peaks(w, memory, ranks, count);
 }
 
+/* Adds what the weights of blocks did in an iteration that stream. */
+static void add_stream(dit_json_writer *w, cJSON *parent, const dit_offload *rules, const dit_stream_account *a)
+{
+    if (!a->chunks) return;
+    int64_t hidden = a->load_ns > a->exposed_ns ? a->load_ns - a->exposed_ns : 0;
+    cJSON *out = dit_json_put_object(w, parent, "offload");
+    dit_json_put_string(w, out, "tier", dit_offload_tiers[rules->tier]);
+    dit_json_put_string(w, out, "policy", dit_residency_policies[rules->policy]);
+    if (rules->depth) dit_json_put_int(w, out, "depth", rules->depth);
+    dit_json_put_int(w, out, "resident_weights", rules->resident_weights);
+    dit_json_put_int(w, out, "chunks", a->chunks);
+    dit_json_put_int(w, out, "largest_chunk_bytes", a->largest_bytes);
+    dit_json_put_int(w, out, "peak_bytes", a->peak_bytes);
+    dit_json_put_int(w, out, "staging_bytes", a->staging_bytes);
+    dit_json_put_int(w, out, "uses", a->uses);
+    dit_json_put_int(w, out, "hits", a->hits);
+    dit_json_put_int(w, out, "loads", a->loads);
+    dit_json_put_int(w, out, "loaded_bytes", a->loaded_bytes);
+    dit_json_put_int(w, out, "read_bytes", a->read_bytes);
+    dit_json_put_int(w, out, "fetched_bytes", a->fetched_bytes);
+    if (a->predicted_loads >= 0) dit_json_put_int(w, out, "predicted_loads", a->predicted_loads);
+    if (a->predicted_read_bytes >= 0) dit_json_put_int(w, out, "predicted_read_bytes", a->predicted_read_bytes);
+    dit_json_put_int(w, out, "load_ns", a->load_ns);
+    dit_json_put_int(w, out, "exposed_ns", a->exposed_ns);
+    dit_json_put_int(w, out, "hidden_ns", hidden);
+    dit_json_put_number(w, out, "hidden_share", a->load_ns ? (double)hidden / (double)a->load_ns : 0);
+    dit_json_put_bool(w, out, "direct", a->direct != 0);
+}
+
 /* By which the harness finds a rank that is slow for its work, or grows. */
 static void add_rank_samples(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median)
 {
@@ -519,6 +548,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     cJSON *record = dit_json_new_object(&w);
     dit_parallel_label(&rt->parallel, label);
     dit_memory_predict_cached(&rt->parallel, &rt->facts, &params->kase->cache, estimate);
+    dit_memory_offload(&rt->parallel, &rt->facts, &params->kase->offload, estimate);
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     if (!rt->facts.parameters) estimated = -1; /* facts from a config alone give no estimate */
     dit_json_put_string(&w, record, "schema", "ditbench.record/1");
@@ -541,6 +571,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_parts(&w, record, ranks, world_size, median);
     add_communication(&w, record, &ranks[0].iteration[median].counters, &predicted[0]);
     dit_json_put_bool(&w, record, "communication_match", match);
+    add_stream(&w, record, &params->kase->offload, &ranks[0].iteration[median].stream);
     add_memory(&w, record, ranks, world_size, estimated);
     add_flops(&w, record, ranks, world_size);
     add_calls(&w, record, ranks, world_size);

@@ -8,6 +8,7 @@
 #include "engine/results/device_facts.h"
 #include "engine/results/energy.h"
 #include "engine/runtime/runtime.h"
+#include "engine/runtime/weight_stream.h"
 
 /* What a request is made of. */
 typedef enum {
@@ -29,7 +30,8 @@ typedef struct {
     int64_t time_ns[DIT_TIME_COUNT];
     dit_comm_counters counters;
     dit_flops flops;
-    int64_t rss_bytes; /* resident when it had ended; 0: not looked at */
+    int64_t rss_bytes;         /* resident when it had ended; 0: not looked at */
+    dit_stream_account stream; /* of weights that stream; zeros where all stay */
 } dit_iteration;
 
 enum { DIT_HOST_NAME = 64 };

@@ -2,7 +2,8 @@
  *
  *   DITBENCH_FAULT=KIND:STEP[:RANK]   rank RANK (default: the last) fails at that diffusion step; KIND is hang, crash,
  *                                     abort, nan, late (computes for 30 ms more) or leak (4 MiB)
- *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message
+ *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message; AXIS weights:
+ *                                     that of weights that stream one load too many
  *   DITBENCH_FAULT=slow:PERCENT       every step takes that much longer on every rank: the core works on
  *   DITBENCH_FAULT=skip:N            every N-th step keeps the prediction of the step before, and computes nothing
  *   DITBENCH_FAULT=variance           group norms over shared rows average variances, which is wrong: the variance

@@ -158,8 +158,11 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
 {
     int degrees = dit_parallel_world_size(&params->parallel);
     int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
-    *rt = (dit_runtime){
-        .parallel = params->parallel, .facts = params->facts, .guest = params->guest, .no_graphs = params->no_graphs};
+    *rt = (dit_runtime){.parallel = params->parallel,
+                        .facts = params->facts,
+                        .guest = params->guest,
+                        .no_graphs = params->no_graphs,
+                        .offload = params->offload};
     init_arenas(params, rt);
     if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "base/residency.h"
 #include "engine/comm/comm.h"
 #include "engine/runtime/guest.h"
 #include "engine/timing/position.h"
@@ -52,6 +53,7 @@ typedef struct {
     const dit_guest *guest; /* NULL, or who runs this rank in a time of its own; outlives the runtime */
     int rank;
     int threads; /* per rank; 0: cores / ranks of this machine, at least 1 */
+    dit_offload offload;
     dit_parallel parallel;
     dit_facts facts;
 } dit_runtime_params;
@@ -78,8 +80,12 @@ typedef struct dit_runtime {
     } tensor; /* engine/runtime/tensor_parallel.h */
     int64_t time_ns[DIT_TIME_COUNT];
     dit_flops flops;
-    int64_t parameters; /* elements of all parameters read so far */
-    dit_trace *trace;   /* NULL: off. Set with dit_runtime_set_trace; not owned */
+    int64_t parameters;   /* elements of all parameters read so far */
+    int64_t stored_bytes; /* bytes that files have of them          */
+    dit_offload offload;
+    struct dit_weight_taker *taker;         /* NULL, or who loads weights instead (weights.h); not owned           */
+    struct dit_weight_catalogue *catalogue; /* NULL, or who lists the parameters (weight_catalogue.h); not owned */
+    dit_trace *trace;                       /* NULL: off. Set with dit_runtime_set_trace; not owned */
 } dit_runtime;
 
 /* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.

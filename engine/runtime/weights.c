@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PARTS = 8, MAX_NAME = 256, MAX_GROUPS = 4 };
+enum { MAX_PARTS = DIT_CALL_PARTS, MAX_NAME = DIT_CALL_NAME, MAX_GROUPS = DIT_CALL_GROUPS };
 
 /* A region of a stored matrix [rows, cols]: some rows, and in each of them some groups of columns. */
 typedef struct {
@@ -25,6 +25,17 @@ typedef struct {
     float *out;
 } fill_job;
 
+/* Counts `elements` of a parameter, and lists it whole where somebody asks for that. */
+static dit_status count_parameter(dit_runtime *rt, const dit_weights *weights, const dit_parameter *parameter,
+                                  int64_t elements)
+{
+    dit_tensor_view view;
+    rt->parameters += elements;
+    if (weights->file && dit_safetensors_find(weights->file, parameter->name, &view))
+        rt->stored_bytes += elements * dit_stored_dtype_bytes(view.dtype);
+    return rt->catalogue ? dit_weight_catalogue_add(rt->catalogue, parameter) : DIT_OK;
+}
+
 static void fill_task(void *context, int64_t begin, int64_t end, int worker)
 {
     const fill_job *job = context;
@@ -33,18 +44,23 @@ static void fill_task(void *context, int64_t begin, int64_t end, int worker)
                    job->out + begin);
 }
 
-/* Generates elements [first, first + elements) of a parameter. */
-static void fill_seeded(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t first, int64_t elements,
-                        int64_t fan_in, dit_init init, float *out)
+void dit_weights_fill(dit_pool *pool, uint64_t seed, const char *name, int64_t first, int64_t elements, int64_t fan_in,
+                      dit_init init, float *out)
 {
-    fill_job job = {.seed = weights->seed, .stream = dit_rng_stream(name), .first = first, .out = out};
+    fill_job job = {.seed = seed, .stream = dit_rng_stream(name), .first = first, .out = out};
     switch (init) {
     case DIT_INIT_LINEAR: job.deviation = 1.0f / sqrtf((float)fan_in); break;
     case DIT_INIT_BIAS: job.deviation = 0.02f; break;
     case DIT_INIT_NORM: job.mean = 1.0f, job.deviation = 0.1f; break;
     case DIT_INIT_TABLE: job.deviation = 1.0f / sqrtf((float)fan_in); break;
     }
-    dit_pool_run(rt->pool, elements, 1 << 16, fill_task, &job);
+    dit_pool_run(pool, elements, 1 << 16, fill_task, &job);
+}
+
+static void fill_seeded(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t first, int64_t elements,
+                        int64_t fan_in, dit_init init, float *out)
+{
+    dit_weights_fill(rt->pool, weights->seed, name, first, elements, fan_in, init, out);
 }
 
 /* Finds a matrix. A tensor whose dimensions after the first multiply to the expected width counts as one. */
@@ -78,11 +94,13 @@ static void read_task(void *context, int64_t begin, int64_t end, int worker)
         __atomic_store_n(&job->failed, 1, __ATOMIC_RELAXED);
 }
 
-/* Reads elements on all threads. An error is a thread's own: after one the caller's thread reads again and raises it. */
-static dit_status read_elements(dit_runtime *rt, const dit_tensor_view *view, int64_t first, int64_t elements,
-                                float *out)
+/* Reads elements on all threads; the next reads of the parameter end before element `last`. An error is a thread's own:
+ * after one the caller's thread reads again and raises it. */
+static dit_status read_elements(dit_runtime *rt, const dit_weights *weights, const dit_tensor_view *view, int64_t first,
+                                int64_t elements, int64_t last, float *out)
 {
     read_job job = {.view = view, .first = first, .out = out};
+    if (weights->stored) return dit_stored_read(weights->stored, rt->pool, view, first, elements, last, out);
     dit_pool_run(rt->pool, elements, 1 << 16, read_task, &job);
     return job.failed ? dit_tensor_read(view, first, elements, out) : DIT_OK;
 }
@@ -93,16 +111,18 @@ static dit_status read_region(dit_runtime *rt, const dit_weights *weights, const
 {
     dit_tensor_view view;
     bool whole = part->groups == 1 && part->group[0].count == part->cols;
-    int64_t rows = whole ? 1 : part->rows;
-    if (weights->file && !rt->ledger.counting_only) DIT_TRY(find_matrix(weights, name, 2, shape, &view));
+    int64_t rows = whole ? 1 : part->rows, last = (part->first_row + part->rows) * part->cols, columns = 0;
+    for (int i = 0; i < part->groups; i++) columns += part->group[i].count;
+    DIT_TRY(count_parameter(rt, weights, &(dit_parameter){name, 2, {shape[0], shape[1]}, part->cols, init},
+                            part->rows * columns));
+    if (rt->ledger.counting_only) return DIT_OK;
+    if (weights->file) DIT_TRY(find_matrix(weights, name, 2, shape, &view));
     for (int64_t row = 0; row < rows; row++) {
         for (int i = 0; i < part->groups; i++) {
             int64_t first = (part->first_row + row) * part->cols + part->group[i].first;
             int64_t elements = part->group[i].count * (whole ? part->rows : 1);
-            rt->parameters += elements;
-            if (rt->ledger.counting_only) continue;
             if (weights->file)
-                DIT_TRY(read_elements(rt, &view, first, elements, out));
+                DIT_TRY(read_elements(rt, weights, &view, first, elements, last, out));
             else
                 fill_seeded(rt, weights, name, first, elements, part->cols, init, out);
             out += elements;
@@ -116,15 +136,16 @@ dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const c
 {
     dit_tensor_view view;
     int64_t elements = 1;
-    for (int i = 0; i < rank; i++) elements *= shape[i];
-    rt->parameters += elements;
+    dit_parameter parameter = {.name = name, .rank = rank, .fan_in = shape[rank - 1], .init = init};
+    for (int i = 0; i < rank; i++) elements *= parameter.shape[i] = shape[i];
+    DIT_TRY(count_parameter(rt, weights, &parameter, elements));
     if (rt->ledger.counting_only) return DIT_OK;
     if (!weights->file) {
         fill_seeded(rt, weights, name, 0, elements, shape[rank - 1], init, out);
         return DIT_OK;
     }
     DIT_TRY(find_matrix(weights, name, rank, shape, &view));
-    return read_elements(rt, &view, 0, elements, out);
+    return read_elements(rt, weights, &view, 0, elements, elements, out);
 }
 
 dit_status dit_weights_read_rows(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
@@ -144,8 +165,8 @@ dit_status dit_weights_read_rows(dit_runtime *rt, const dit_weights *weights, co
     return DIT_OK;
 }
 
-dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
-                            const int64_t *shape, dit_init init, const float **out)
+static dit_status load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank, const int64_t *shape,
+                       dit_init init, const float **out)
 {
     int64_t elements = 1;
     float *data;
@@ -186,14 +207,14 @@ static dit_status read_slice(dit_runtime *rt, const dit_weights *weights, const 
                              int64_t first, int64_t count, dit_init init, float *out)
 {
     dit_tensor_view view;
-    rt->parameters += count;
+    DIT_TRY(count_parameter(rt, weights, &(dit_parameter){name, 1, {elements}, elements, init}, count));
     if (rt->ledger.counting_only) return DIT_OK;
     if (!weights->file) {
         fill_seeded(rt, weights, name, first, count, elements, init, out);
         return DIT_OK;
     }
     DIT_TRY(dit_safetensors_require(weights->file, name, 1, &elements, &view));
-    return dit_tensor_read(&view, first, count, out);
+    return read_elements(rt, weights, &view, first, count, first + count, out);
 }
 
 static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *part, int64_t k,
@@ -232,7 +253,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
 }
 
 /* Stages weights in host memory of rt->step, which is still empty while weights load, and frees it at once. */
-dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
+static dit_status pack_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
                               int64_t k, const int64_t *order, dit_linear *out)
 {
     const float *weight[MAX_PARTS], *bias[MAX_PARTS];
@@ -264,7 +285,7 @@ static dit_status pack_inputs(dit_runtime *rt, const dit_weights *weights, const
     return st;
 }
 
-dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
+static dit_status load_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
                               const int64_t *widths, int count, dit_share share, dit_linear *out, const float **bias)
 {
     char name[MAX_NAME];
@@ -283,10 +304,10 @@ dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const
     DIT_TRY(pack_inputs(rt, weights, name, shape, &part, k, out));
     snprintf(name, sizeof name, "%s.bias", prefix);
     *bias = NULL;
-    return has_bias(weights, name) ? dit_weights_load(rt, weights, name, 1, &rows, DIT_INIT_BIAS, bias) : DIT_OK;
+    return has_bias(weights, name) ? load(rt, weights, name, 1, &rows, DIT_INIT_BIAS, bias) : DIT_OK;
 }
 
-dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
+static dit_status load_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
                              dit_share share, dit_init init, const float **out)
 {
     int64_t count = share_count(share, elements);
@@ -295,6 +316,91 @@ dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const 
     *out = data;
     DIT_TRY(read_slice(rt, weights, name, elements, share_begin(share, elements), count, init, data));
     return dit_runtime_upload(rt, data, count);
+}
+
+/* ---- the public calls: weights of a block that streams are listed, and read when the block is needed --------------- */
+
+/* Returns the runtime that loads `name`. */
+static dit_runtime *target_of(dit_runtime *rt, const char *name)
+{
+    dit_runtime *other = rt->taker ? rt->taker->target(rt->taker, name) : NULL;
+    return other ? other : rt;
+}
+
+dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
+                            const int64_t *shape, dit_init init, const float **out)
+{
+    dit_runtime *to = target_of(rt, name);
+    DIT_TRY(load(to, weights, name, rank, shape, init, out));
+    if (to == rt) return DIT_OK;
+    dit_weight_call call = {
+        .kind = DIT_CALL_LOAD, .weights = *weights, .name = name, .rank = rank, .init = init, .at = *out};
+    memcpy(call.shape, shape, (size_t)rank * sizeof *shape);
+    return rt->taker->note(rt->taker, &call);
+}
+
+dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
+                              int64_t k, const int64_t *order, dit_linear *out)
+{
+    dit_runtime *to = target_of(rt, parts[0].prefix);
+    DIT_TRY(pack_linear(to, weights, parts, count, k, order, out));
+    if (to == rt) return DIT_OK;
+    dit_weight_call call = {
+        .kind = DIT_CALL_LINEAR, .weights = *weights, .name = "", .count = count, .k = k, .at = out->packed};
+    for (int i = 0; i < count; i++) {
+        call.parts[i] = parts[i];
+        if (order || parts[i].columns)
+            return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a block's weights in another order", parts[i].prefix);
+    }
+    return rt->taker->note(rt->taker, &call);
+}
+
+dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
+                              const int64_t *widths, int count, dit_share share, dit_linear *out, const float **bias)
+{
+    dit_runtime *to = target_of(rt, prefix);
+    DIT_TRY(load_inputs(to, weights, prefix, rows, widths, count, share, out, bias));
+    if (to == rt) return DIT_OK;
+    dit_weight_call call = {.kind = DIT_CALL_INPUTS,
+                            .weights = *weights,
+                            .name = prefix,
+                            .shape = {rows},
+                            .count = count,
+                            .share = share,
+                            .at = out->packed};
+    memcpy(call.widths, widths, (size_t)count * sizeof *widths);
+    return rt->taker->note(rt->taker, &call);
+}
+
+dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
+                             dit_share share, dit_init init, const float **out)
+{
+    dit_runtime *to = target_of(rt, name);
+    DIT_TRY(load_slice(to, weights, name, elements, share, init, out));
+    if (to == rt) return DIT_OK;
+    return rt->taker->note(rt->taker, &(dit_weight_call){.kind = DIT_CALL_SLICE,
+                                                         .weights = *weights,
+                                                         .name = name,
+                                                         .shape = {elements},
+                                                         .share = share,
+                                                         .init = init,
+                                                         .at = *out});
+}
+
+dit_status dit_weights_repeat(dit_runtime *rt, const dit_weight_call *c)
+{
+    dit_linear linear = {0};
+    const float *at = NULL, *bias;
+    switch (c->kind) {
+    case DIT_CALL_LOAD: DIT_TRY(load(rt, &c->weights, c->name, c->rank, c->shape, c->init, &at)); break;
+    case DIT_CALL_LINEAR: DIT_TRY(pack_linear(rt, &c->weights, c->parts, c->count, c->k, NULL, &linear)); break;
+    case DIT_CALL_INPUTS:
+        DIT_TRY(load_inputs(rt, &c->weights, c->name, c->shape[0], c->widths, c->count, c->share, &linear, &bias));
+        break;
+    case DIT_CALL_SLICE: DIT_TRY(load_slice(rt, &c->weights, c->name, c->shape[0], c->share, c->init, &at)); break;
+    }
+    if (linear.packed) at = linear.packed;
+    return at == c->at ? DIT_OK : DIT_FAIL(DIT_ERR_INTERNAL, "weights of %s came to another place", c->name);
 }
 
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,

@@ -9,15 +9,17 @@
 
 #include "engine/runtime/runtime.h"
 #include "base/safetensors.h"
+#include "engine/runtime/stored.h"
 #include "engine/runtime/tensor_parallel.h"
+#include "engine/runtime/weight_catalogue.h"
 
 typedef struct {
     const dit_safetensors *file; /* NULL: seeded */
+    dit_stored *stored;          /* NULL: the file is read as it is mapped; else past the page cache */
     uint64_t seed;
+    bool saved;          /* the file has the parameters of a seed, and no tables that follow from a config */
     bool without_biases; /* seeded linear layers have none; a file says itself which it has */
 } dit_weights;
-
-typedef enum { DIT_INIT_LINEAR, DIT_INIT_BIAS, DIT_INIT_NORM, DIT_INIT_TABLE } dit_init;
 
 /* Where a linear layer's rows come from: a share of `prefix`.weight [rows, k] and `prefix`.bias [rows]. A zeroed share
  * means all rows. */
@@ -30,6 +32,9 @@ typedef struct {
         whole; /* the rows are those from `first` on of a parameter that has `whole`; whole 0: it has `rows` */
 } dit_linear_part;
 
+/* Makes elements [first, first + elements) of a seeded parameter; fan_in is its last extent. */
+void dit_weights_fill(dit_pool *pool, uint64_t seed, const char *name, int64_t first, int64_t elements, int64_t fan_in,
+                      dit_init init, float *out);
 /* Reads the whole parameter `name` of the given shape into out (caller's, fp32).
  * Errors: DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_NONFINITE. */
 dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
@@ -57,5 +62,37 @@ dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const 
 /* Packs one layer by its prefix (printf). */
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
                                     dit_linear *out, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* ---- weights that come again ------------------------------------------------------------------------------------- */
+
+enum { DIT_CALL_PARTS = 8, DIT_CALL_NAME = 256, DIT_CALL_GROUPS = 4 };
+typedef enum { DIT_CALL_LOAD, DIT_CALL_LINEAR, DIT_CALL_INPUTS, DIT_CALL_SLICE } dit_weight_call_kind;
+
+/* One call of the functions above, which can be made again. `at` is where it put its weights. */
+typedef struct {
+    dit_weight_call_kind kind;
+    dit_weights weights;
+    const char *name; /* or prefix; of a linear layer the parts have them */
+    int rank;
+    int64_t shape[DIT_TENSOR_MAX_RANK];
+    dit_init init;
+    dit_share share;
+    int count; /* of parts or groups */
+    int64_t k, widths[DIT_CALL_GROUPS];
+    dit_linear_part parts[DIT_CALL_PARTS];
+    const float *at;
+} dit_weight_call;
+/* Makes a call again on another runtime, whose run arena must give equal addresses: weights come back to where they were.
+ * Errors: those of the call; DIT_ERR_INTERNAL where addresses differ. */
+dit_status dit_weights_repeat(dit_runtime *rt, const dit_weight_call *call);
+
+/* Who takes weights away from a runtime that loads them (weight_stream.h). */
+typedef struct dit_weight_taker dit_weight_taker;
+struct dit_weight_taker {
+    /* Returns the runtime that loads `name`, or NULL: the one that was asked. */
+    dit_runtime *(*target)(dit_weight_taker *taker, const char *name);
+    /* Tells what the target has loaded. Strings of the call are copied. */
+    dit_status (*note)(dit_weight_taker *taker, const dit_weight_call *call);
+};
 
 #endif

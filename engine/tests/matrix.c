@@ -9,10 +9,11 @@
  *       With --caches FILE, a list of settings, only methods that are exact, with each cache and without; with
  *       --approximate yes only the others, with each cache.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
- *           [--method NAME,...] run
+ *           [--method NAME,...] [--offload TIER --policy NAME --depth N --room N] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
  *       backend other than theirs, or only those of some models and methods; those of one rank leave their latents in
- *       DIR for the others.
+ *       DIR for the others. With --offload, weights of blocks stream, with room for N of the largest; the latents then
+ *       have the bits of the case without, too.
  *
  * A cached case also decides as its oracle does, again alike in a second run, and gives the same bits when its decisions
  * are replayed; one that reuses nothing gives the bits of the run without a cache.
@@ -516,6 +517,24 @@ done:
     return st;
 }
 
+/* ---- weights that stream ----------------------------------------------------------------------------------------- */
+
+/* The account raises what was not read as base/residency.h says. */
+static dit_status judge_stream(const cell *c)
+{
+    dit_weight_stream *stream = c->pipeline.model->params.stream;
+    dit_stream_account account;
+    if (!stream) return DIT_OK;
+    DIT_TRY(dit_weight_stream_account(stream, &account));
+    if (account.predicted_loads < 0) return DIT_FAIL(DIT_ERR_MISMATCH, "blocks were not used in a cycle");
+    if (account.read_bytes == 0) return DIT_FAIL(DIT_ERR_MISMATCH, "no weights were read");
+    cJSON *other = cJSON_Duplicate(c->document, true);
+    cJSON_DeleteItemFromObject(other, "offload");
+    dit_status st = judge_bits(c, other, "with resident weights");
+    cJSON_Delete(other);
+    return st;
+}
+
 /* Counts the kinds of steps of a cache of modules: by what they take, and by what the next one takes of them. */
 static int kinds_of_steps(const dit_cache_log *log)
 {
@@ -593,6 +612,8 @@ static dit_status run_cell(cell *c, int rank)
     DIT_TRY(judge_counted(c, rank));
     DIT_TRY(judge_graphs(c));
     DIT_TRY(judge_cache(c));
+    DIT_TRY(judge_stream(c));
+    if (c->pipeline.model->params.stream && dit_comm_size(dit_comm_world()) == 1) return DIT_OK;
     return dit_comm_size(dit_comm_world()) == 1 ? keep(c) : judge_latents(c);
 }
 
@@ -651,7 +672,35 @@ static void set_text(cJSON *object, const char *key, const char *text)
 
 typedef struct {
     const char *folder, *backend, *dtype, *graphs, *models, *methods; /* "": as the plan says, all */
+    const char *offload, *policy;                                     /* "": all weights stay      */
+    int depth, room;
 } options;
+
+/* Bytes of the largest chunk that this rank has. */
+static int64_t largest_chunk(const cJSON *document, int rank)
+{
+    dit_pipeline counted;
+    dit_stream_account account = {0};
+    if (count(document, rank, &counted) == DIT_OK) dit_weight_stream_account(counted.model->params.stream, &account);
+    dit_pipeline_release(&counted);
+    return account.largest_bytes;
+}
+
+/* Asks for streaming weights, with room for the largest chunks of this rank. False for two transformers, whose weights do
+ * not stream. */
+static bool stream_weights(cJSON *document, const options *o, int rank)
+{
+    if (!*o->offload) return true;
+    if (member(member(document, "model"), "transformer_2")) return false;
+    cJSON_DeleteItemFromObjectCaseSensitive(document, "offload");
+    cJSON *offload = cJSON_AddObjectToObject(document, "offload");
+    set_text(offload, "tier", o->offload);
+    set_text(offload, "policy", o->policy);
+    if (o->depth) cJSON_AddNumberToObject(offload, "depth", o->depth);
+    set_number(offload, "resident_weights", 1e15);
+    set_number(offload, "resident_weights", (double)(o->room * largest_chunk(document, rank)));
+    return true;
+}
 
 /* A reference is always wanted. */
 static bool is_wanted(const cJSON *entry, const options *o)
@@ -680,6 +729,7 @@ static int run_plan(const cJSON *plan, const options *o)
         if ((int)number_or(member(entry, "tags"), "world_size", 0) != ranks) continue;
         if (!is_wanted(entry, o)) continue;
         move_to_backend(member(c.document, "platform"), o);
+        if (!stream_weights((cJSON *)(uintptr_t)c.document, o, rank)) continue;
         wrong += !take_cell(&c, rank);
     }
     alarm(0);
@@ -726,6 +776,10 @@ int main(int argc, char **argv)
                            .dtype = option(argc, argv, "--element"),
                            .graphs = option(argc, argv, "--graphs"),
                            .models = option(argc, argv, "--model"),
+                           .offload = option(argc, argv, "--offload"),
+                           .policy = option(argc, argv, "--policy"),
+                           .depth = atoi(option(argc, argv, "--depth")),
+                           .room = atoi(option(argc, argv, "--room")),
                            .methods = option(argc, argv, "--method")};
         wrong = run_plan(read_option(argc, argv, "--plan", &plan), &o);
         dit_comm_finish();
