@@ -86,6 +86,7 @@ typedef struct report_figure_kind {
     X(product) \
     X(throughput) \
     X(of_gemm) \
+    X(weights_read) \
     X(phases) \
     X(pareto) \
     X(heatmap) \

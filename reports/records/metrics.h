@@ -47,6 +47,20 @@
       "memory taken from a device") \
     X(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, EXACTLY, false, "memory/device_unplanned_blocks", 1, \
       "blocks of it that were not planned") \
+    X(WEIGHTS_READ, "weights_read_bytes", BYTES, LOWER, EXACTLY, false, "offload/read_bytes", 1, \
+      "weights of blocks that one iteration read again, as they are stored") \
+    X(WEIGHT_LOADS, "weight_loads", COUNT, LOWER, EXACTLY, false, "offload/loads", 1, \
+      "blocks whose weights one iteration read") \
+    X(PREDICTED_WEIGHT_LOADS, "predicted_weight_loads", COUNT, NEITHER, EXACTLY, false, "offload/predicted_loads", 1, \
+      "closed form for weight_loads") \
+    X(WEIGHT_HITS, "weight_hits", COUNT, HIGHER, EXACTLY, false, "offload/hits", 1, \
+      "uses of a block that found its weights resident from an earlier use") \
+    X(WEIGHTS_EXPOSED, "weights_exposed_s", SECONDS, LOWER, CLOCK, false, "offload/exposed_ns", 1e-9, \
+      "time that blocks waited for their weights") \
+    X(WEIGHTS_HIDDEN, "weights_hidden_s", SECONDS, NEITHER, CLOCK, false, "offload/hidden_ns", 1e-9, \
+      "time of reading weights while a block computed") \
+    X(WEIGHTS_HIDDEN_SHARE, "weights_hidden_share", SHARE, HIGHER, LOOSELY, false, "offload/hidden_share", 1, \
+      "share of the time of reading weights that nothing waited for") \
     X(REL_L2, "rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/rel_l2", 1, \
       "distance of the latents to one rank's") \
     X(PSNR, "psnr_db", DECIBEL, HIGHER, LOOSELY, false, "validation/psnr_db", 1, \

@@ -3,6 +3,7 @@
 #include "base/cache.h"
 #include "base/edit_plan.h"
 #include "base/layer.h"
+#include "base/residency.h"
 #include "base/rows.h"
 #include "base/text_parallel.h"
 #include "base/words.h"
@@ -51,6 +52,16 @@ static const char *const *attention_words(void)
     for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) *next++ = dit_ring_method_name((dit_ring_method)i);
     for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) *next++ = dit_patch_method_name((dit_patch_method)i);
     return words;
+}
+
+static const char *const *offload_words(void)
+{
+    return dit_offload_tiers;
+}
+
+static const char *const *residency_words(void)
+{
+    return dit_residency_policies;
 }
 
 static const char *const *noise_words(void)
@@ -383,6 +394,8 @@ static const suite_parameter_kind
     kind_WEIGHTS      = {check_word, .words = weights_words},
     kind_PROMPTS      = {check_prompts, .form = "\"shapes:SPLIT:COUNT\" or \"shapes-edits:SPLIT:COUNT\""},
     kind_ATTENTION    = {check_word, .words = attention_words},
+    kind_OFFLOAD      = {check_word, .words = offload_words},
+    kind_RESIDENCY    = {check_word, .words = residency_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_TEXT_WAY     = {check_word, .words = dit_text_parallel_names},
     kind_SPLIT        = {check_word, .words = dit_decode_splits},

@@ -76,6 +76,10 @@ enum {
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(CACHE,               "cache",                 SAME,  CACHE,        0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(EDIT,                "edit",                  SAME,  EDIT,         0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(OFFLOAD,             "offload",               SAME,  OFFLOAD,      0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(OFFLOAD_POLICY,      "offload_policy",        SAME,  RESIDENCY,    0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(OFFLOAD_DEPTH,       "offload_depth",         SAME,  INTEGER,      1, 64,               DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(RESIDENT_WEIGHTS,    "resident_weights",      SAME,  INTEGER,      1, INT64_C(1) << 50, DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(JOINT_TEXT,          "joint_text",            SAME,  JOINT_TEXT,   0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(ATTENTION,           "attention",             SAME,  ATTENTION,    0, 0,                DENOISE_ATTEND,  OPTIONAL, ANY,       NAMED) \
     X(PLATFORM,            "platform",              SAME,  NAME,         0, 0,                ALL,             OPTIONAL, ANY,       ADDED) \

@@ -759,6 +759,22 @@ static dit_status add_cache(const suite_request *r, cJSON *document)
                : dit_error_hint(st, "write settings: --cache '{\"policy\": \"interval\", \"interval\": 2}'");
 }
 
+/* The engine reads and checks the words. */
+static dit_status add_offload(const suite_request *r, cJSON *document)
+{
+    dit_json_writer w = {0};
+    if (!r->offload && (r->offload_policy || r->resident_weights || r->offload_depth))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "weights that do not stream have no policy and no room"),
+                              "add --offload disk or --offload host");
+    if (!r->offload) return DIT_OK;
+    cJSON *part = dit_json_put_object(&w, document, "offload");
+    dit_json_put_string(&w, part, "tier", r->offload);
+    dit_json_put_string(&w, part, "policy", r->offload_policy);
+    if (r->offload_depth) dit_json_put_int(&w, part, "depth", r->offload_depth);
+    if (r->resident_weights) dit_json_put_int(&w, part, "resident_weights", r->resident_weights);
+    return w.status;
+}
+
 static dit_status add_placement(const suite_request *r, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -797,6 +813,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(add_model(b, document, weights_seed));
     hand_over(&w, document, "scheduler", &b->scheduler);
     DIT_TRY(add_cache(b->r, document));
+    DIT_TRY(add_offload(b->r, document));
     DIT_TRY(add_conditions(b, document));
     DIT_TRY(add_image(b, document));
     DIT_TRY(add_picture(b, document, file, weights_seed));

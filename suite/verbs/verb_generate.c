@@ -493,7 +493,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 51 };
+    enum { OWN = 55 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -573,6 +573,14 @@ int suite_verb_generate(int argc, char **argv)
          "auto, local, ulysses, ring, usp, all-gather, double-ring, dsp, a patch_method", &r->attention, 0, 0},
         {"cache", 0, SUITE_OPTION_STRING, "JSON", "what steps reuse of earlier ones, settings as in a workload",
          &r->cache, 0, 0},
+        {"offload", 0, SUITE_OPTION_STRING, "TIER",
+         "disk or host: weights of blocks are read when a block needs them (docs/memory.md)", &r->offload, 0, 0},
+        {"resident_weights", 0, SUITE_OPTION_INT, "BYTES", "with --offload: bytes that they may take at once",
+         &r->resident_weights, 1, INT64_C(1) << 50},
+        {"offload_policy", 0, SUITE_OPTION_STRING, "NAME", "which of them go: prefetch (default), belady, lru",
+         &r->offload_policy, 0, 0},
+        {"offload_depth", 0, SUITE_OPTION_INT, "N", "with prefetch: blocks that are read ahead (1)", &r->offload_depth,
+         1, 64},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
         {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &r->element, 0, 0},

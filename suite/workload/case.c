@@ -239,7 +239,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->is_oracle = is_compared_with(cell);
     out->is_converged = cell->converges;
     out->is_simulated = cell->simulated;
-    bool cached = cell->cache.policy != DIT_CACHE_NONE || cell->edit.dense_steps;
+    bool cached = cell->cache.policy != DIT_CACHE_NONE || cell->edit.dense_steps || cell->offload.tier;
     bool plain = !external && !is_compared_with(cell) && !cell->simulated && !cell->fp8_linear && !approximates;
     out->is_reference = alone && plain && !cached && !cell->layer.whole_scores;
     if (cell->simulated || (alone && approximates)) return DIT_OK;

@@ -6,6 +6,7 @@
 #include "base/cache.h"
 #include "base/edit_plan.h"
 #include "base/layer.h"
+#include "base/residency.h"
 #include "suite/catalogue/engine.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
@@ -95,6 +96,7 @@ typedef struct {
     bool converges;                    /* the converged reference of other cells */
     dit_cache cache;                   /* of program denoise; of an oracle, the one that it emulates */
     dit_edit_plan edit;                /* likewise: how pictures of edited captions are drawn again */
+    dit_offload offload;               /* where weights lie that are not resident */
     dit_layer layer;                   /* of program attention  */
     suite_layer_question question;     /* of program layer_plan    */
     suite_sequence_question sequences; /* of program sequence_plan */

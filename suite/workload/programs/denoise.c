@@ -1,5 +1,6 @@
 /* Program denoise: all denoising steps of a model, from noise to latents; simulated also what comes before and after
  * them. The only program with approximate methods, which have oracles. */
+#include "base/words.h"
 #include "base/architecture.h"
 #include "base/arena.h"
 #include "base/case_facts.h"
@@ -92,6 +93,24 @@ static dit_status resolve_edit(suite_cell *cell)
     return cJSON_IsObject(value) ? dit_edit_plan_read(&view, value, "/edit", &cell->edit) : DIT_OK;
 }
 
+/* Zero where it means nothing, so that equal cells merge. */
+static dit_status resolve_offload(suite_cell *cell)
+{
+    const cJSON *tier = cell->values[SUITE_PARAMETER_OFFLOAD], *policy = cell->values[SUITE_PARAMETER_OFFLOAD_POLICY];
+    const char *key = suite_parameter_key(SUITE_PARAMETER_RESIDENT_WEIGHTS);
+    cell->offload = (dit_offload){0};
+    if (!tier || dit_words_find(dit_offload_tiers, tier->valuestring) == DIT_OFFLOAD_NONE) return DIT_OK;
+    cell->offload.tier = (dit_offload_tier)dit_words_find(dit_offload_tiers, tier->valuestring);
+    cell->offload.policy = policy ? (dit_residency_policy)dit_words_find(dit_residency_policies, policy->valuestring)
+                                  : DIT_RESIDENCY_PREFETCH;
+    cell->offload.resident_weights = suite_cell_int(cell, SUITE_PARAMETER_RESIDENT_WEIGHTS, 0);
+    if (cell->offload.policy == DIT_RESIDENCY_PREFETCH)
+        cell->offload.depth = (int)suite_cell_int(cell, SUITE_PARAMETER_OFFLOAD_DEPTH, 1);
+    if (cell->offload.resident_weights) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_JSON_MISSING, "offload %s needs %s", tier->valuestring, key),
+                          "give the bytes that weights of blocks may take");
+}
+
 static dit_status settle(suite_cell *cell, const cJSON *document)
 {
     const dit_json view = {.root = (cJSON *)(uintptr_t)document};
@@ -99,6 +118,7 @@ static dit_status settle(suite_cell *cell, const cJSON *document)
     if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
     DIT_TRY(resolve_displaced(cell));
     DIT_TRY(resolve_cache(cell));
+    DIT_TRY(resolve_offload(cell));
     return resolve_edit(cell);
 }
 
@@ -120,6 +140,18 @@ static dit_status judge_edit(const suite_cell *cell)
     return dit_edit_plan_check(&cell->edit, &cell->parallel, &cell->facts);
 }
 
+static dit_status judge_offload(const suite_cell *cell)
+{
+    const char *tier = dit_offload_tiers[cell->offload.tier];
+    if (cell->offload.tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    if (cell->simulated || strcmp(cell->platform->backend, "cpu") != 0)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "offload %s: weights stream to backend cpu, not to %s", tier,
+                        cell->platform->backend);
+    if (cell->model->boundary_ratio > 0)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "offload %s: weights of two transformers do not stream", tier);
+    return DIT_OK;
+}
+
 static dit_status judge(const suite_cell *cell, const cJSON *document)
 {
     const dit_json view = {.root = (cJSON *)(uintptr_t)document, .path = (char *)"<case>"};
@@ -135,6 +167,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
                         cell->parallel.rows_degree);
     DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
     DIT_TRY(judge_edit(cell));
+    DIT_TRY(judge_offload(cell));
     return cell->simulated ? dit_cache_check_known(&cell->cache) : DIT_OK;
 }
 
@@ -151,6 +184,7 @@ static void leave_alone(suite_cell *cell)
     cell->threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
     if (cell->platform->on_device) cell->threads_per_rank = 0;
     cell->no_graphs = false;
+    cell->offload = (dit_offload){0};
     cell->attention = dit_parallel_attention(&cell->parallel);
     dit_parallel_label(&cell->parallel, cell->mesh);
 }
@@ -186,6 +220,7 @@ static void predict_memory(const suite_cell *cell, int64_t bytes[4])
     int64_t bands = dit_parallel_bands(&cell->emulated, &cell->facts), patches = cell->emulated.degree[DIT_AXIS_PATCH];
     dit_memory_predict_cached(&cell->parallel, &cell->facts, cell->emulates ? &none : &cell->cache, bytes);
     if (cell->edit.dense_steps) bytes[DIT_MEMORY_STATE] += dit_edit_plan_kept_bytes(&cell->facts);
+    dit_memory_offload(&cell->parallel, &cell->facts, &cell->offload, bytes);
     if (!cell->emulates) return;
     if (stale) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
     if (cached)
@@ -375,6 +410,16 @@ static void put_cache(dit_json_writer *w, const dit_cache *cache, cJSON *parent)
     if (part) dit_cache_to_json(w, cache, part);
 }
 
+static void put_offload(dit_json_writer *w, const dit_offload *offload, cJSON *document)
+{
+    if (offload->tier == DIT_OFFLOAD_NONE) return;
+    cJSON *part = dit_json_put_object(w, document, "offload");
+    dit_json_put_string(w, part, "tier", dit_offload_tiers[offload->tier]);
+    dit_json_put_string(w, part, "policy", dit_residency_policies[offload->policy]);
+    if (offload->depth) dit_json_put_int(w, part, "depth", offload->depth);
+    dit_json_put_int(w, part, "resident_weights", offload->resident_weights);
+}
+
 /* An oracle emulates a mesh, or a cache, or one beside the other, or an edit. Data ranks decide for their own images. */
 static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
@@ -386,6 +431,7 @@ static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *documen
     suite_cell_put_mesh(w, &mesh, document);
     cJSON *parent = of_cache || of_edit ? dit_json_put_object(w, document, "emulates") : document;
     put_cache(w, &cell->cache, parent);
+    put_offload(w, &cell->offload, document);
     if (cell->edit.dense_steps) dit_edit_plan_to_json(w, &cell->edit, dit_json_put_object(w, parent, "edit"));
     cJSON *emulated = of_both ? dit_json_put_object(w, parent, "mesh") : NULL;
     if (emulated) dit_json_put_status(w, dit_parallel_to_json(&cell->emulated, emulated));
@@ -498,6 +544,15 @@ static void put_edit_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tag
     dit_json_put_number(w, tags, "edit_threshold", cell->edit.threshold);
 }
 
+static void put_offload_tags(dit_json_writer *w, const dit_offload *offload, cJSON *tags)
+{
+    bool streams = offload->tier != DIT_OFFLOAD_NONE;
+    dit_json_put_string(w, tags, "offload", dit_offload_tiers[offload->tier]);
+    dit_json_put_string(w, tags, "offload_policy", streams ? dit_residency_policies[offload->policy] : "none");
+    dit_json_put_int(w, tags, "offload_depth", offload->depth);
+    dit_json_put_int(w, tags, "resident_weights", offload->resident_weights);
+}
+
 static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     put_model_tags(w, cell, tags);
@@ -507,6 +562,7 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
     put_displaced_tags(w, cell, tags);
     put_cache_tags(w, cell, tags);
     put_edit_tags(w, cell, tags);
+    put_offload_tags(w, &cell->offload, tags);
 }
 
 /* ---- label ------------------------------------------------------------------------------------------------------- */
