@@ -75,6 +75,10 @@ report $? "the record has loads and bytes as predicted"
 DITBENCH_FAULT=bytes:weights "$build/tests/ditbench-engine-fault" --case "$work/disk.json" --out "$work/wrong" >"$work/log" 2>&1
 [ $? -eq 6 ] && grep -q E_BYTES_MISMATCH "$work/wrong/error.json"
 report $? "a wrong closed form of loads fails the case with E_BYTES_MISMATCH, exit code 6"
+"$build/bin/ditbench" generate engine/tests/golden/e2e_flux_dev --output "$work/resident.png" >"$work/log" 2>&1 &&
+    "$build/bin/ditbench" generate engine/tests/golden/e2e_flux_dev --offload disk --resident_weights 30000000 --output "$work/streamed.png" >>"$work/log" 2>&1 &&
+    cmp "$work/resident.safetensors" "$work/streamed.safetensors" && grep -q '^weights from disk: ' "$work/log"
+report $? "generate --offload gives the latents of resident weights, and tells of the reading"
 "$build/bin/ditbench-engine" --case "$work/small.json" --out "$work/small" >"$work/log" 2>&1
 grep -q 'blocks are held at once' "$work/log"
 report $? "too little room is refused, and the message says how much is needed"

@@ -321,6 +321,7 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
         dit_json_put_number(&w, phases, phase->string, phase->valuedouble * 1e-9);
     if (dit_json_member(record, "phases_on"))
         dit_json_put_copy(&w, answer, "phases_on", dit_json_member(record, "phases_on"));
+    dit_json_put_copy(&w, answer, "offload", dit_json_member(record, "offload"));
     dit_json_put_number(&w, answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
     return w.status;
 }
@@ -356,6 +357,16 @@ static void print_phases(const cJSON *phases)
     }
 }
 
+/* Prints what weights that stream did. */
+static void print_offload(const cJSON *offload)
+{
+    if (!offload) return;
+    printf("weights from %s: %.2f GB read in %d loads, waited for %.3f s, hidden %.0f %%\n",
+           dit_json_text_or(offload, "tier", ""), dit_json_number_or(offload, "read_bytes", 0) / 1e9,
+           (int)dit_json_int_or(offload, "loads", 0), dit_json_number_or(offload, "exposed_ns", 0) * 1e-9,
+           100 * dit_json_number_or(offload, "hidden_share", 0));
+}
+
 static void print_answer(const cJSON *answer)
 {
     const cJSON *pictures = dit_json_member(answer, "pictures");
@@ -375,6 +386,7 @@ static void print_answer(const cJSON *answer)
                      : strcmp(conditioning, "captions") == 0 ? "captions"
                      : strcmp(conditioning, "prompts") == 0  ? "prompts"
                                                              : "embeddings from a file");
+    print_offload(dit_json_member(answer, "offload"));
 }
 
 /* The engine's error, as if it were ours: it is about what the user gave. */
