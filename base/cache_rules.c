@@ -189,6 +189,15 @@ static dit_status check_switch(const dit_cache *cache, const dit_parallel *paral
                           "ulysses or ring");
 }
 
+/* The oracle of frames makes a step in several sweeps, in which a cache would count as many steps. */
+static dit_status check_frames(const dit_cache *cache, const dit_parallel *parallel)
+{
+    if (!dit_parallel_cuts_frames(parallel)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s beside %s", dit_cache_name(cache->policy),
+                                   dit_patch_method_name(parallel->patch_method)),
+                          "nothing checks what a cached run must give there: set cache to none");
+}
+
 dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel, const dit_facts *facts)
 {
     if (cache->policy == DIT_CACHE_NONE) return DIT_OK;
@@ -198,6 +207,7 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     if (facts->two_transformers)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside two transformers"),
                               "what the first one kept says nothing of the second: set cache to none");
+    DIT_TRY(check_frames(cache, parallel));
     DIT_TRY(check_blocks(cache, facts));
     DIT_TRY(check_branches(cache, parallel, facts));
     DIT_TRY(check_lone_steps(cache, parallel, facts));

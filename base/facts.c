@@ -75,6 +75,13 @@ int64_t dit_facts_text_rows(const dit_facts *facts)
     return multiple * (text + (facts->image_tokens % multiple > 0));
 }
 
+int64_t dit_facts_frames(const dit_facts *facts)
+{
+    const dit_latent *latent = &facts->latent;
+    if (latent->patch_t > 0 && latent->frames >= latent->patch_t) return latent->frames / latent->patch_t;
+    return facts->segments > 1 ? facts->segments : 1;
+}
+
 void dit_facts_resize(dit_facts *facts)
 {
     facts->image_tokens = dit_latent_tokens(&facts->latent);

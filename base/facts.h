@@ -80,6 +80,9 @@ static inline int64_t dit_facts_transformers(const dit_facts *facts)
  * that image rows are always those of latents. `facts` have their image_tokens. */
 int64_t dit_facts_text_rows(const dit_facts *facts);
 
+/* How many frames of tokens a clip has; an image has 1. Where the latent has no extents, segments are frames. */
+int64_t dit_facts_frames(const dit_facts *facts);
+
 /* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. */
 void dit_facts_resize(dit_facts *facts);
 

@@ -38,7 +38,7 @@ static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, i
 {
     int64_t shared = dit_parallel_shared_rows(parallel, s->image_rows / s->segments) * s->segments;
     if (s->stages > 1) return 2 * s->batch * (s->u * rows + replicated) * (s->hidden / s->u);
-    if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE) return 0;
+    if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE || s->frames) return 0;
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
 }
 
@@ -52,6 +52,15 @@ static int64_t ring_elements(const dit_share *s, const dit_parallel *parallel)
     return (dit_parallel_inner_ring(parallel) < s->r ? 7 : 5) * block;
 }
 
+/* Counts the elements of K and V that Video-Infinity's ranks have beside each other: own frames and those of others, and
+ * what is gathered, with a rank's part of it. Synchronous steps gather all rows. */
+static int64_t frame_elements(const dit_share *s, const dit_parallel *parallel)
+{
+    int64_t others = 2 * parallel->halo_frames + 2 * parallel->global_frames + parallel->global_frames / s->patch;
+    int64_t all = s->passes.whole ? s->patch : 1;
+    return 2 * s->batch * s->hidden * (s->image_rows / s->frames * others + all * s->moving_rows + s->replicated_rows);
+}
+
 /* Counts the elements of message buffers; PCPP receives what it keeps while it sends as much. */
 static int64_t message_elements(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t kept)
 {
@@ -60,7 +69,10 @@ static int64_t message_elements(const dit_share *s, const dit_parallel *parallel
     if (s->t > 1) total += 2 * stream;
     if (s->u > 1) total += 8 * s->batch * exchanged * (s->hidden / s->u);
     if (s->r > 1) total += ring_elements(s, parallel);
-    if (s->patch > 1) total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
+    if (s->frames)
+        total += frame_elements(s, parallel);
+    else if (s->patch > 1)
+        total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
     if (s->patch > 1 && parallel->patch_method == DIT_PATCH_PCPP) total += kept;
     if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
     return total;

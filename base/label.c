@@ -16,6 +16,12 @@ static const dit_label_info settings[] = {
     [DIT_LABEL_FRACTION - DIT_GROUP_COUNT] = {"f", "patch_fraction", "f0.5",
                                               "Partial patches (pcpp): half of each neighbour's keys and values are "
                                               "exchanged."},
+    [DIT_LABEL_HALO - DIT_GROUP_COUNT] = {"halo", "halo_frames", "halo1",
+                                          "Video-Infinity: a rank sees one frame of each "
+                                          "neighbour."},
+    [DIT_LABEL_GLOBAL - DIT_GROUP_COUNT] = {"g", "global_frames", "g4",
+                                            "Video-Infinity: all ranks see 4 frames of the "
+                                            "whole clip."},
     [DIT_LABEL_WARMUP - DIT_GROUP_COUNT] = {"W", "warmup_steps", "W1",
                                             "The first diffusion step is synchronous; the steps after it use stale "
                                             "activations."},

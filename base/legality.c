@@ -53,6 +53,39 @@ static dit_status check_patches(const dit_parallel *parallel, const dit_facts *f
     return DIT_OK;
 }
 
+static dit_status check_frame_counts(const dit_parallel *parallel, int64_t ranks, int64_t own)
+{
+    if (parallel->halo_frames < 0 || parallel->halo_frames > own)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "halo_frames %d is not in [0, %lld], a rank's frames",
+                                       parallel->halo_frames, (long long)own),
+                              "a halo reaches no farther than the neighbour: use fewer halo frames or fewer ranks");
+    if (parallel->global_frames < 0 || parallel->global_frames % ranks || parallel->global_frames / ranks > own)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE,
+                                       "global_frames %d is no multiple of patch_degree %lld up to %lld, all frames",
+                                       parallel->global_frames, (long long)ranks, (long long)(ranks * own)),
+                              "every rank gives as many of its frames to all; 0: none");
+    return DIT_OK;
+}
+
+/* Checks patches that are runs of frames. Frames are those of tokens, which patch_t may have put together. */
+static dit_status check_frames(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t ranks = dit_parallel_degree(parallel, DIT_AXIS_PATCH), frames = dit_facts_frames(facts);
+    const char *name = dit_patch_method_name(parallel->patch_method);
+    if (!dit_parallel_cuts_frames(parallel)) return DIT_OK;
+    if (frames < 2)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s cuts a clip by frames, but %s makes one frame",
+                                       name, facts->family),
+                              "take a video model and more num_frames, or cut the image: patch_method distrifusion");
+    if (frames % ranks)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
+                                       "%lld frames of tokens not divisible by patch_degree %lld (%s)",
+                                       (long long)frames, (long long)ranks, name),
+                              "choose num_frames so that every rank has as many frames: a VAE makes one of several, "
+                              "and a patch may span two");
+    return check_frame_counts(parallel, ranks, frames / ranks);
+}
+
 /* Checks the settings of pipelines and patches. */
 static dit_status check_displaced(const dit_parallel *parallel, const dit_facts *facts)
 {
@@ -129,6 +162,7 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *fa
     int64_t degree = dit_parallel_sequence_degree(parallel), segments = facts->segments > 1 ? facts->segments : 1;
     int64_t tokens = facts->image_tokens / segments;
     bool patches = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1;
+    if (dit_parallel_cuts_frames(parallel)) return DIT_OK; /* check_frames: whole frames */
     if (tokens % degree || (facts->heads && tokens < 1))
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "image tokens %lld%s not divisible by %s %lld",
                                        (long long)tokens, segments > 1 ? " of a frame" : "",
@@ -164,10 +198,11 @@ static dit_status check_images(const dit_parallel *parallel, const dit_facts *fa
     return DIT_OK;
 }
 
-/* K and V of a step before say nothing where the other transformer made them. */
+/* Video-Infinity takes none. K and V of a step before say nothing where the other transformer made them. */
 static dit_status check_transformers(const dit_parallel *parallel, const dit_facts *facts)
 {
     if (!facts->two_transformers || dit_parallel_stale_steps(parallel, facts) == 0) return DIT_OK;
+    if (dit_parallel_cuts_frames(parallel)) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
                                    "%d steps would use K and V of the step before, and the model has two transformers",
                                    dit_parallel_stale_steps(parallel, facts)),
@@ -213,8 +248,9 @@ static dit_status check_switch(const dit_parallel *parallel, const dit_facts *fa
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_stages, check_listed_stages, check_patches, check_displaced,    check_rows, check_cfg,
-        check_heads, check_tokens, check_text,          check_images,  check_transformers, check_ring, check_switch,
+        check_world,     check_stages, check_listed_stages, check_patches, check_frames,
+        check_displaced, check_rows,   check_cfg,           check_heads,   check_tokens,
+        check_text,      check_images, check_transformers,  check_ring,    check_switch,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -20,6 +20,7 @@ static const dit_method_row rows[] = {
     {.name = "pcpp", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_PCPP, .colour = "TEAL"},
     {.name = "naive-patch", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_NAIVE,
      .colour = "OLIVE"},
+    {.name = "video-infinity", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_FRAMES},
     {.name = "tensor", .axis_count = 1, .axes = {DIT_AXIS_TENSOR}, .chart_place = 4, .colour = "BROWN"},
     {.name = "all-gather", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_GATHER},
     {.name = "double-ring", .axis_count = 1, .axes = {DIT_AXIS_RING}, .ring_method = DIT_RING_DOUBLE},

@@ -17,6 +17,7 @@ typedef enum {
     DIT_PATCH_DISTRIFUSION, /* all of it, a step late                                       */
     DIT_PATCH_PCPP,         /* of the two neighbours the rows next to the own, a step late  */
     DIT_PATCH_NAIVE,        /* nothing                                                      */
+    DIT_PATCH_FRAMES,       /* Video-Infinity: some frames of a clip, of this step; patches are runs of frames */
     DIT_PATCH_METHOD_COUNT
 } dit_patch_method;
 /* Its row's name below. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT + 1] = {"auto", "split", "replicate"};
-enum { MAX_STEPS = 100000, MAX_BANDS = 4096 };
+enum { MAX_STEPS = 100000, MAX_BANDS = 4096, MAX_FRAMES = 1 << 20 };
 
 const char *dit_joint_text_name(dit_joint_text layout)
 {
@@ -98,12 +98,13 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
 
 /* Keys that only pipelines and patches have; elsewhere they are refused. */
 static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
-                                             "patch_method", "patch_fraction"};
+                                             "patch_method", "patch_fraction",     "halo_frames",
+                                             "global_frames"};
 enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
 
 static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    int64_t warmup_steps = 0, bands = 0;
+    int64_t warmup_steps = 0, bands = 0, halo = 0, global = 0;
     const char *method = dit_patch_method_name(DIT_PATCH_DISTRIFUSION);
     char at[256];
     for (int i = 0; i < DISPLACED_KEYS && !dit_parallel_is_displaced(out); i++) {
@@ -116,6 +117,9 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(dit_json_optional_int(doc, object, pointer, "num_pipeline_patch", 0, MAX_BANDS, &bands));
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "patch_fraction", 0, 1, &out->patch_fraction));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "patch_method", &method));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "halo_frames", 0, MAX_FRAMES, &halo));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "global_frames", 0, MAX_FRAMES, &global));
+    out->halo_frames = (int)halo, out->global_frames = (int)global;
     out->warmup_steps = (int)warmup_steps;
     out->num_pipeline_patch = (int)bands;
     DIT_TRY(read_stages(doc, object, pointer, out));
@@ -188,6 +192,8 @@ static void add_displaced(dit_json_writer *w, const dit_parallel *parallel, cJSO
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) {
         dit_json_put_string(w, object, "patch_method", dit_patch_method_name(parallel->patch_method));
         if (parallel->patch_fraction > 0) dit_json_put_number(w, object, "patch_fraction", parallel->patch_fraction);
+        if (parallel->halo_frames) dit_json_put_int(w, object, "halo_frames", parallel->halo_frames);
+        if (parallel->global_frames) dit_json_put_int(w, object, "global_frames", parallel->global_frames);
         return;
     }
     if (parallel->num_pipeline_patch) dit_json_put_int(w, object, "num_pipeline_patch", parallel->num_pipeline_patch);

@@ -34,11 +34,23 @@ int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *fact
     return facts->steps > parallel->warmup_steps ? (int)facts->steps - parallel->warmup_steps : 0;
 }
 
+bool dit_parallel_cuts_frames(const dit_parallel *parallel)
+{
+    return dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_FRAMES;
+}
+
+/* Nothing of a step is kept for the next one. */
+static bool forgets(const dit_parallel *parallel)
+{
+    bool naive = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
+    return naive || dit_parallel_cuts_frames(parallel);
+}
+
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
 {
-    bool alone = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
     bool filled = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 && parallel->habits.stores_filled;
-    return !alone && !filled && parallel->warmup_steps == 0 && dit_parallel_stale_steps(parallel, facts) > 0;
+    return !forgets(parallel) && !filled && parallel->warmup_steps == 0 &&
+           dit_parallel_stale_steps(parallel, facts) > 0;
 }
 
 static double fraction_of(const dit_parallel *parallel)
@@ -81,6 +93,8 @@ static void emulate_patches(const dit_parallel *parallel, const dit_facts *facts
     out->degree[DIT_AXIS_PATCH] = parallel->degree[DIT_AXIS_PATCH];
     out->patch_method = parallel->patch_method;
     out->patch_fraction = parallel->patch_method == DIT_PATCH_PCPP ? fraction_of(parallel) : 0;
+    if (parallel->patch_method == DIT_PATCH_FRAMES)
+        out->halo_frames = parallel->halo_frames, out->global_frames = parallel->global_frames;
     out->joint_text = dit_parallel_joint_text(parallel, facts);
 }
 

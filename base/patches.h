@@ -28,12 +28,16 @@ int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *fact
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts);
 /* Returns how many of the `rows` rows of a segment that a PCPP rank has each neighbour gets. */
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
+/* True if patches are runs of a clip's frames, of equal length in the order of ranks (Video-Infinity). */
+bool dit_parallel_cuts_frames(const dit_parallel *parallel);
 /* Returns the canonical form of an approximate run: only what decides its numbers. Configurations with equal latents
  * have one such form, and an oracle that emulates it checks all of them. The form of a pipeline has 2 stages, its bands
- * and, as ring_degree, the ranks that share rows. That of patches has their degree, method, layout of text and, for
- * PCPP, the fraction. Otherwise all degrees are 1. The configuration must be legal; the result is legal, too. */
+ * and, as ring_degree, the ranks that share rows. That of patches has their degree, method, layout of text, for PCPP
+ * the fraction, and for Video-Infinity the frames. Otherwise all degrees are 1. The configuration must be legal; the
+ * result is legal, too. */
 dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts);
-/* True if every rank's attention reads the keys of all rows; PCPP and naive patches read a part of them. */
+/* True if every rank's attention reads the keys of all rows; PCPP, naive patches and Video-Infinity read a part of
+ * them. */
 bool dit_parallel_sees_all(const dit_parallel *parallel);
 /* Returns split or replicate, which AUTO stands for. Without joint attention it is DIT_JOINT_TEXT_REPLICATE. */
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts);

@@ -43,6 +43,8 @@ dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / ranks;
     s.segments = facts->segments > 1 ? facts->segments : 1;
+    s.frames = dit_parallel_cuts_frames(parallel) ? dit_facts_frames(facts) / s.patch : 0;
+    if (s.frames && s.segments > 1) s.segments = s.frames;
     s.hidden = facts->heads / s.t * facts->head_dim;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
         s.moving_rows += dit_facts_text_rows(facts) / ranks;

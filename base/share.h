@@ -20,7 +20,8 @@ typedef struct {
 typedef struct {
     int64_t u, r, t, patch, stages, cfg, data; /* degrees */
     int64_t images, batch;                     /* of the rank; batch: images times its guidance branches */
-    int64_t segments;
+    int64_t segments;                          /* that a rank has a piece of; where it has whole frames, these */
+    int64_t frames;                            /* of tokens that a rank has, where patches are runs of frames; else 0 */
     int64_t image_rows, moving_rows, replicated_rows; /* moving: image and split text; replicated: text */
     int64_t hidden;                                   /* of a tensor rank                           */
     int64_t element;                                  /* bytes of an activation                     */

@@ -27,6 +27,9 @@
  *            distrifusion: also in stale steps but the last  N-1, Z - 1 times      2 B n C e
  *            pcpp: in those steps to each neighbour          1 each, Z - 1 times   2 B s C e
  *            naive-patch: nothing in stale steps             none
+ *            video-infinity: in stale steps halo_frames h    1 each, Z times       2 B h m C e
+ *            to each neighbour, and global_frames / N        N-1, Z times          2 B g m C e
+ *            frames g to all, of m rows each: no n in it
  *
  *   Split text counts among the ring's and the gathers' rows n; replicated text stays at home there. pcpp shares s of
  *   the n rows (dit_parallel_shared_rows). The last stale step sends nothing, because nobody would read it. Where
@@ -161,6 +164,18 @@ static void predict_ring(const dit_share *s, const dit_parallel *parallel, int64
         count_micro_steps(&s->passes) * layer_calls * (s->r - 1), kv_bytes);
 }
 
+/* In the steps that are not synchronous; K and V of a frame are `frame_bytes`. */
+static void predict_frames(const dit_share *s, const dit_parallel *parallel, int64_t layer_calls, int64_t frame_bytes,
+                           dit_volume (*at)[DIT_PHASE_COUNT])
+{
+    int64_t calls = s->passes.stale * layer_calls, neighbours = (s->part > 0) + (s->part < s->patch - 1);
+    if (parallel->halo_frames)
+        add(&at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], calls * neighbours, parallel->halo_frames * frame_bytes);
+    if (parallel->global_frames)
+        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], calls * (s->patch - 1),
+            parallel->global_frames / s->patch * frame_bytes);
+}
+
 static void predict_patches(const dit_share *s, const dit_parallel *parallel, int64_t layer_calls, int64_t batch,
                             int64_t rows, dit_volume_table *out)
 {
@@ -169,6 +184,7 @@ static void predict_patches(const dit_share *s, const dit_parallel *parallel, in
     int64_t later = s->passes.stale > 0 ? s->passes.stale - 1 : 0, gathers = s->passes.whole;
     if (parallel->patch_method == DIT_PATCH_DISTRIFUSION) gathers += later;
     add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], gathers * layer_calls * (s->patch - 1), rows * row_bytes);
+    if (s->frames) predict_frames(s, parallel, layer_calls, rows * row_bytes / s->frames, at);
     if (parallel->patch_method == DIT_PATCH_PCPP)
         add(&at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], later * layer_calls * neighbours,
             dit_parallel_shared_rows(parallel, rows) * row_bytes);

@@ -205,11 +205,43 @@ static void rows_are_shared_by_all_ranks_of_any_mesh(void **state)
     }
 }
 
+/* Video-Infinity cuts a clip between frames, and a halo reaches the neighbour alone. */
+static void runs_of_frames_are_equal_and_see_their_neighbours(void **state)
+{
+    dit_facts clip = flux_facts(), picture = flux_facts();
+    const dit_parallel one = mesh(1, 1, 1, 1), patches = with_patches(one, 4, DIT_PATCH_FRAMES);
+    struct {
+        int degree, halo, global;
+        dit_status expected;
+        const char *words;
+    } cases[] = {
+        {4, 0, 0, DIT_OK, ""},
+        {4, 3, 12, DIT_OK, ""},
+        {12, 1, 12, DIT_OK, ""},
+        {5, 0, 0, DIT_ERR_CONSTRAINT_TOKENS, "12 frames of tokens not divisible by patch_degree 5 (video-infinity)"},
+        {4, 4, 0, DIT_ERR_CONSTRAINT_DEGREE, "halo_frames 4 is not in [0, 3]"},
+        {4, -1, 0, DIT_ERR_CONSTRAINT_DEGREE, "halo_frames -1"},
+        {4, 0, 6, DIT_ERR_CONSTRAINT_DEGREE, "global_frames 6 is no multiple of patch_degree 4"},
+        {4, 0, 16, DIT_ERR_CONSTRAINT_DEGREE, "up to 12, all frames"},
+    };
+    (void)state;
+    clip.latent.patch_t = 2, clip.latent.frames = 24;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dit_parallel parallel = with_patches(one, cases[i].degree, DIT_PATCH_FRAMES);
+        parallel.halo_frames = cases[i].halo, parallel.global_frames = cases[i].global;
+        expect_refusal(&parallel, &clip, cases[i].expected, cases[i].words);
+    }
+    expect_refusal(&patches, &picture, DIT_ERR_CONSTRAINT_METHOD, "video-infinity cuts a clip by frames");
+    clip.two_transformers = true; /* K and V are those of this step */
+    expect_refusal(&patches, &clip, DIT_OK, "");
+}
+
 /* With PCPP and naive patch a rank sees of the others a part or nothing, so it needs all of the text itself. */
 static void patches_that_see_a_part_keep_the_text_whole(void **state)
 {
     dit_facts facts = flux_facts();
     (void)state;
+    facts.latent.patch_t = 1, facts.latent.frames = 4;
     for (int method = 0; method < DIT_PATCH_METHOD_COUNT; method++) {
         dit_parallel parallel = with_patches(mesh(1, 1, 1, 1), 4, (dit_patch_method)method);
         bool all = method == DIT_PATCH_DISTRIFUSION;
@@ -249,6 +281,7 @@ int main(void)
         cmocka_unit_test(stale_steps_need_one_transformer),
         cmocka_unit_test(frames_are_cut_one_by_one),
         cmocka_unit_test(rows_are_shared_by_all_ranks_of_any_mesh),
+        cmocka_unit_test(runs_of_frames_are_equal_and_see_their_neighbours),
         cmocka_unit_test(patches_that_see_a_part_keep_the_text_whole),
         cmocka_unit_test(joint_text_splits_only_where_it_divides),
     };

@@ -57,6 +57,7 @@ static dit_facts roll_facts(dice *d)
                        .picture_tokens = roll(d, 2) * 7};
     if (facts.joint) facts.segments = 0; /* attention per frame has no text in it */
     facts.image_tokens = 48 * (1 + roll(d, 6)) * (facts.segments > 1 ? facts.segments : 1);
+    facts.latent.patch_t = 1, facts.latent.frames = facts.segments > 1 ? facts.segments : 12;
     roll_blocks(d, &facts);
     return facts;
 }
@@ -79,6 +80,8 @@ static dit_parallel roll_parallel(dice *d, const dit_facts *facts)
                              .patch_fraction = (double)roll(d, 5) / 4,
                              .joint_text = (dit_joint_text)roll(d, DIT_JOINT_TEXT_COUNT)};
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) parallel.degree[axis] = roll_degree(d);
+    parallel.halo_frames = (int)roll(d, 3);
+    parallel.global_frames = (int)roll(d, 3) * parallel.degree[DIT_AXIS_PATCH];
     int64_t kind = roll(d, 3);
     if (kind != 0) parallel.degree[DIT_AXIS_PATCH] = 1;
     if (kind == 0)
@@ -183,6 +186,7 @@ static void a_fill_comes_only_where_a_store_would_be_empty(void **state)
         {DIT_AXIS_PIPEFUSION, DIT_PATCH_NAIVE, 0, 5, true},      {DIT_AXIS_PIPEFUSION, DIT_PATCH_PCPP, 2, 3, false},
         {DIT_AXIS_PIPEFUSION, DIT_PATCH_PCPP, 5, 0, false},      {DIT_AXIS_PIPEFUSION, DIT_PATCH_PCPP, 9, 0, false},
         {DIT_AXIS_PATCH, DIT_PATCH_DISTRIFUSION, 0, 5, true},    {DIT_AXIS_PATCH, DIT_PATCH_PCPP, 0, 5, true},
+        {DIT_AXIS_PATCH, DIT_PATCH_FRAMES, 0, 5, false},         {DIT_AXIS_PATCH, DIT_PATCH_FRAMES, 2, 3, false},
         {DIT_AXIS_PATCH, DIT_PATCH_NAIVE, 0, 5, false},          {DIT_AXIS_PATCH, DIT_PATCH_NAIVE, 1, 4, false},
         {DIT_AXIS_ULYSSES, DIT_PATCH_DISTRIFUSION, 0, 0, false},
     };
@@ -291,9 +295,16 @@ static void patches_keep_what_decides_what_they_see(void **state)
                 "{" ONE "\"pipefusion_degree\":1,\"patch_degree\":4,\"ring_degree\":1,\"ulysses_degree\":1,"
                 "\"tensor_degree\":1,\"warmup_steps\":0,\"patch_method\":\"pcpp\",\"patch_fraction\":0.25,"
                 "\"joint_text\":\"replicate\"}");
-    parallel.patch_fraction = 0; /* the default, spelled out: one form for both */
+    parallel.halo_frames = 1, parallel.global_frames = 8; /* of another method */
+    parallel.patch_fraction = 0;                          /* the default, spelled out: one form for both */
     dit_parallel half = dit_parallel_emulated(&parallel, &facts);
-    assert_true(half.patch_fraction == 0.5);
+    assert_true(half.patch_fraction == 0.5 && !half.halo_frames && !half.global_frames);
+    parallel.patch_method = DIT_PATCH_FRAMES;
+    facts.latent.patch_t = 1, facts.latent.frames = 16;
+    expect_form(&parallel, &facts,
+                "{" ONE "\"pipefusion_degree\":1,\"patch_degree\":4,\"ring_degree\":1,\"ulysses_degree\":1,"
+                "\"tensor_degree\":1,\"warmup_steps\":0,\"patch_method\":\"video-infinity\",\"halo_frames\":1,"
+                "\"global_frames\":8,\"joint_text\":\"replicate\"}");
     parallel.degree[DIT_AXIS_PATCH] = 1, parallel.degree[DIT_AXIS_ULYSSES] = 4;
     expect_form(&parallel, &facts,
                 "{" ONE "\"pipefusion_degree\":1,\"ring_degree\":1,\"ulysses_degree\":1,\"tensor_degree\":1,"
@@ -379,11 +390,26 @@ static int64_t stale_from(const walk *w)
     return w->facts->steps - dit_parallel_stale_steps(w->parallel, w->facts);
 }
 
+/* K and V of all rows of a rank are `floats`. */
+static void walk_frames(walk *w, int64_t floats)
+{
+    int64_t others = degree_of(w, DIT_AXIS_PATCH) - 1, own = dit_facts_frames(w->facts) / (others + 1);
+    int64_t halo = w->parallel->halo_frames, given = w->parallel->global_frames / (others + 1);
+    for (int side = -1; side <= 1; side += 2)
+        if (halo && w->at[DIT_AXIS_PATCH] + side >= 0 && w->at[DIT_AXIS_PATCH] + side <= others)
+            note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_SEND_RECV, DIT_PHASE_STEP, 1, floats / own * halo);
+    if (given) note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_ALL_GATHER, DIT_PHASE_STEP, others, floats / own * given);
+}
+
 static void walk_patches(walk *w, const window *view, int64_t rows)
 {
     int64_t row = 2 * w->batch * w->segments * w->Ct, others = degree_of(w, DIT_AXIS_PATCH) - 1;
     dit_patch_method method = w->parallel->patch_method;
     bool synchronous = view->step < stale_from(w);
+    if (!synchronous && dit_parallel_cuts_frames(w->parallel)) {
+        walk_frames(w, rows * row);
+        return;
+    }
     if (others == 0 || (!synchronous && (method == DIT_PATCH_NAIVE || view->step == w->facts->steps - 1))) return;
     if (synchronous || method == DIT_PATCH_DISTRIFUSION) {
         note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_ALL_GATHER, DIT_PHASE_STEP, others, rows * row);

@@ -374,6 +374,34 @@ static void pcpp_saves_seventy_percent(void **state)
     assert_true(ratio > 0.299 && ratio < 0.301);
 }
 
+/* Frames of both neighbours, and global ones from each rank: a clip of twice as many frames sends nothing more, while
+ * DistriFusion sends twice as much. */
+static void frames_of_others_are_as_many_however_long_the_clip(void **state)
+{
+    dit_parallel all = with_patches(mesh(1, 1, 1, 1), 8, DIT_PATCH_DISTRIFUSION), frames = all;
+    int64_t frame = 2 * 2 * 28 * 256LL * 1152 * 4; /* K and V of a frame, of all layers and both branches */
+    (void)state;
+    frames.patch_method = DIT_PATCH_FRAMES, frames.halo_frames = 2, frames.global_frames = 24;
+    for (int per_frame = 0; per_frame <= 1; per_frame++) {
+        int64_t before = 0;
+        for (int64_t count = 24; count <= 384; count *= 2) {
+            dit_facts facts = pixart_facts();
+            facts.latent.patch_t = 1, facts.latent.frames = count;
+            facts.image_tokens = 256 * count;
+            facts.segments = per_frame ? count : 0;
+            for (int rank = 0; rank < 8; rank++) {
+                int64_t neighbours = (rank > 0) + (rank < 7);
+                assert_int_equal(stale_step_bytes(&frames, facts, rank, DIT_COLLECTIVE_SEND_RECV),
+                                 neighbours * 2 * frame);
+                assert_int_equal(stale_step_bytes(&frames, facts, rank, DIT_COLLECTIVE_ALL_GATHER), 7 * 3 * frame);
+            }
+            int64_t gathered = stale_step_bytes(&all, facts, 0, DIT_COLLECTIVE_ALL_GATHER);
+            if (before) assert_int_equal(gathered, 2 * before);
+            before = gathered;
+        }
+    }
+}
+
 static void naive_patches_send_nothing_when_stale(void **state)
 {
     dit_facts facts = pixart_facts();
@@ -459,6 +487,7 @@ int main(void)
         cmocka_unit_test(distrifusion_follows_the_published_formula),
         cmocka_unit_test(pcpp_sends_a_fraction_of_distrifusion),
         cmocka_unit_test(pcpp_saves_seventy_percent),
+        cmocka_unit_test(frames_of_others_are_as_many_however_long_the_clip),
         cmocka_unit_test(naive_patches_send_nothing_when_stale),
         cmocka_unit_test(patches_send_the_text_only_where_it_is_split),
         cmocka_unit_test(one_rank_sends_nothing),

@@ -1,6 +1,7 @@
 #include "engine/attention/attention_impl.h"
 
 #include "base/label.h"
+#include "base/patches.h"
 #include "base/words.h"
 
 #include <assert.h>
@@ -205,6 +206,14 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
     return DIT_OK;
 }
 
+dit_status dit_attention_create_over_time(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
+                                          dit_attention **out)
+{
+    bool emulated = strcmp(name, dit_attention_oracle.name) == 0;
+    *out = NULL;
+    return emulated || dit_parallel_cuts_frames(&rt->parallel) ? dit_attention_create(rt, name, shape, out) : DIT_OK;
+}
+
 void dit_attention_free(dit_attention *attention)
 {
     for (int i = 0; attention && i < DIT_ATTENTION_TAKEN; i++) free(attention->taken[i]);
@@ -281,7 +290,7 @@ static dit_attention_shape shape_of_call(const dit_attention *attention)
     if (attention->window.count == 0) return shape; /* no forward was begun: a layer alone */
     if (!attention->window.text) shape.text = 0;
     if (attention->window.positive) shape.B /= 2;
-    shape.tokens = shape.text + attention->window.count;
+    shape.tokens = shape.text + (shape.over_time ? shape.over_time : 1) * attention->window.count;
     return shape;
 }
 

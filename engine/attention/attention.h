@@ -22,6 +22,10 @@ typedef struct dit_attention dit_attention;
  * DIT_ERR_UNSUPPORTED for a call that the policy is not built for; DIT_ERR_MEMORY. */
 dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
                                 dit_attention **out);
+/* As dit_attention_create, for attention over time (shape.over_time). *out is NULL where every rank has its rows of all
+ * frames, and attends to them without a policy. */
+dit_status dit_attention_create_over_time(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
+                                          dit_attention **out);
 void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
 const char *dit_attention_name(const dit_attention *attention);
 /* The guest of its runtime, or NULL. */

@@ -59,6 +59,7 @@ struct dit_attention {
     X(distrifusion)                                                                                                    \
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
+    X(video_infinity)                                                                                                  \
     X(oracle)                                                                                                          \
     X(edit_rows)                                                                                                       \
     X(edit_oracle)

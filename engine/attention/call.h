@@ -36,7 +36,11 @@ typedef struct {
     int64_t text;    /* the first of them, which are joint text                                      */
     bool replicated; /* every sequence rank holds those text rows in full                            */
     int text_biases; /* how many dit_attention_set_text_bias will give; at most ATTENTION_BIASES     */
-    int inner_ring;  /* of a double ring: ranks of an inner ring, which divide the ring; a model's is the mesh's */
+    /* Of models that attend within frames and over time. The rows are then those of whole frames, of equal length: */
+    int64_t over_time;  /* so many frames; a row attends to the rows at its place in all frames. 0: to all rows      */
+    bool within_frames; /* batch entries are frames, which attend to themselves: ranks that have whole frames send
+                           nothing */
+    int inner_ring;     /* of a double ring: ranks of an inner ring, which divide the ring; a model's is the mesh's */
     /* The rest is for layers without text: */
     int64_t kv_heads;                 /* each head of k and v serves H / kv_heads heads of q; 0: H                 */
     bool packed;                      /* Ulysses exchanges q, k and v together                                     */

@@ -6,6 +6,8 @@
  *   pcpp          the step before's where they lie next to the boundary of group g - 1 or g + 1; the others are not
  *                 there
  *   naive-patch   not there
+ *   video-infinity  this step's where their frame is near g or global; the others are not there. Groups are runs of
+ *                 frames, and forwards about them are repeated until this step's K and V are known (sampling/oracle.c)
  * The joint text of a pipeline belongs to group 0. With patches it is split as the image is, or every patch has its own
  * text, which is fresh in each forward and never remembered. README.md of this folder describes the methods.
  */
@@ -48,9 +50,23 @@ static int64_t band_ranks(const dit_oracle *oracle)
     return is_pipeline(oracle) ? oracle->parallel.degree[DIT_AXIS_RING] : 1;
 }
 
+bool dit_oracle_is_of_frames(const dit_oracle *oracle)
+{
+    return oracle->parallel.degree[DIT_AXIS_PATCH] > 1 && oracle->parallel.patch_method == DIT_PATCH_FRAMES;
+}
+
+/* K and V of a call are right once those of the calls before were right for all groups, in the sweep before. */
+int64_t dit_oracle_sweeps(const dit_oracle *oracle, const dit_facts *facts)
+{
+    return dit_oracle_is_of_frames(oracle) ? facts->layers + 1 : 1;
+}
+
 void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit_facts *facts)
 {
-    *oracle = (dit_oracle){.parallel = *parallel, .group = DIT_ORACLE_ALL};
+    *oracle = (dit_oracle){.parallel = *parallel,
+                           .group = DIT_ORACLE_ALL,
+                           .frames = dit_facts_frames(facts),
+                           .per_frame = facts->segments > 1};
     oracle->parallel.joint_text = dit_parallel_joint_text(parallel, facts);
     oracle->groups =
         is_pipeline(oracle) ? (int)dit_parallel_bands(parallel, facts) : oracle->parallel.degree[DIT_AXIS_PATCH];
@@ -84,6 +100,7 @@ static source source_of(const dit_oracle *oracle, int group)
 {
     if (oracle->group == DIT_ORACLE_ALL || oracle->group == group) return FRESH;
     if (is_pipeline(oracle)) return group < oracle->group ? THIS_STEP : STEP_BEFORE;
+    if (dit_oracle_is_of_frames(oracle)) return THIS_STEP;
     return oracle->parallel.patch_method == DIT_PATCH_NAIVE ? ABSENT : STEP_BEFORE;
 }
 
@@ -96,6 +113,22 @@ static dit_range rows_known(const dit_oracle *oracle, int group, dit_range rows)
     if (group == oracle->group - 1) return (dit_range){rows.first + rows.count - shared, shared};
     if (group == oracle->group + 1) return (dit_range){rows.first, shared};
     return (dit_range){rows.first, 0};
+}
+
+/* Returns how many of a group's global frames lie before its frame `index`: they are at floor(i frames / given). */
+static int64_t global_before(int64_t index, int64_t given, int64_t frames)
+{
+    return (index * given + frames - 1) / frames;
+}
+
+/* Whether a forward about the oracle's group sees that frame of the clip. */
+static bool sees_frame(const dit_oracle *oracle, int64_t frame)
+{
+    int64_t own = oracle->frames / oracle->groups, given = oracle->parallel.global_frames / oracle->groups;
+    int64_t index = frame % own, begin = oracle->group * own, halo = oracle->parallel.halo_frames;
+    if (oracle->group == DIT_ORACLE_ALL) return true;
+    if (frame >= begin - halo && frame < begin + own + halo) return true;
+    return global_before(index + 1, given, own) > global_before(index, given, own);
 }
 
 /* ---- keys of one call -------------------------------------------------------------------------------------------- */
@@ -158,8 +191,23 @@ static void place_text(const call_view *call)
     }
 }
 
+static void place_frames(const call_view *call)
+{
+    const dit_oracle *now = state_of(call)->now;
+    int64_t text = call->shape->text, rows = (call->shape->tokens - text) / now->frames;
+    for (int64_t frame = 0; frame < now->frames; frame++) {
+        int group = (int)(frame / (now->frames / now->groups));
+        if (sees_frame(now, frame))
+            place_rows(call, (dit_range){text + frame * rows, rows}, source_of(now, group), true);
+    }
+}
+
 static void place_image(const call_view *call)
 {
+    if (dit_oracle_is_of_frames(state_of(call)->now)) {
+        place_frames(call);
+        return;
+    }
     const dit_oracle *now = state_of(call)->now;
     int64_t text = call->shape->text, image = call->shape->tokens - text;
     for (int group = 0; group < now->groups; group++) {
@@ -186,6 +234,35 @@ static dit_status bias_of_keys(const call_view *call, const float **out)
 
 /* ---- the policy -------------------------------------------------------------------------------------------------- */
 
+/* Each place by itself: its queries of all frames, its keys of those that are there. */
+static dit_status attend_over_time(const call_view *call)
+{
+    const dit_attention *attention = call->attention;
+    const dit_attention_shape *shape = call->shape;
+    const dit_attention_io *io = call->io;
+    const oracle_keys *o = attention->state;
+    const int64_t places = shape->tokens / shape->over_time, frames = o->placed / places;
+    for (int64_t i = 0; i < shape->B * places; i++) {
+        int64_t b = i / places, place = i % places, keys = (b * shape->tokens + place) * o->width;
+        ops_attention(attention->rt, &(dit_attention_args){.B = 1,
+                                                           .H = shape->H,
+                                                           .Sq = shape->over_time,
+                                                           .Sk = frames,
+                                                           .D = shape->D,
+                                                           .q = io->q + b * io->batch + place * io->ld,
+                                                           .k = o->keys + keys,
+                                                           .v = o->values + keys,
+                                                           .ldq = places * io->ld,
+                                                           .ldk = places * o->width,
+                                                           .ldv = places * o->width,
+                                                           .kv_group = attention->kv_group,
+                                                           .scale = attention->scale,
+                                                           .out = io->out + b * io->batch_o + place * io->ldo,
+                                                           .ldo = places * io->ldo});
+    }
+    return DIT_OK;
+}
+
 static dit_status attend(const call_view *call)
 {
     const dit_attention *attention = call->attention;
@@ -194,6 +271,7 @@ static dit_status attend(const call_view *call)
     const oracle_keys *o = attention->state;
     int64_t dense = shape->tokens * o->width;
     const float *bias;
+    if (shape->over_time) return attend_over_time(call);
     DIT_TRY(bias_of_keys(call, &bias));
     ops_attention(attention->rt, &(dit_attention_args){.B = shape->B,
                                                        .H = shape->H,
@@ -218,6 +296,13 @@ static dit_status attend(const call_view *call)
     return DIT_OK;
 }
 
+/* Whether a call sends nothing: of a model that attends within frames and over time, the one along which ranks are not
+ * cut. */
+static bool is_apart(const dit_oracle *oracle, const dit_attention_shape *shape)
+{
+    return oracle->per_frame && dit_oracle_is_of_frames(oracle) == shape->within_frames;
+}
+
 static dit_status oracle_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
 {
     call_view call = {attention, shape, io};
@@ -229,8 +314,12 @@ static dit_status oracle_forward(dit_attention *attention, const dit_attention_s
                         (long long)attention->call, (long long)attention->shape.calls, (long long)shape->tokens,
                         (long long)attention->shape.tokens);
     state_of(&call)->placed = 0;
-    place_text(&call);
-    place_image(&call);
+    if (is_apart(state_of(&call)->now, shape)) {
+        place_rows(&call, (dit_range){0, shape->tokens}, FRESH, false);
+    } else {
+        place_text(&call);
+        place_image(&call);
+    }
     return attend(&call);
 }
 
@@ -245,10 +334,10 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     oracle_keys *o = memory;
     o->now = oracle;
     o->width = attention_kv_heads(shape) * shape->D;
-    int64_t call = shape->B * shape->tokens * o->width;
+    int64_t call = shape->B * shape->tokens * o->width, calls = is_apart(oracle, shape) ? 0 : shape->calls;
     for (int step = 0; step < 2; step++) {
-        DIT_TRY(dit_arena_activations(image, shape->calls * call, &o->k[step]));
-        DIT_TRY(dit_arena_activations(image, shape->calls * call, &o->v[step]));
+        DIT_TRY(dit_arena_activations(image, calls * call, &o->k[step]));
+        DIT_TRY(dit_arena_activations(image, calls * call, &o->v[step]));
     }
     DIT_TRY(dit_arena_activations(image, call, &o->keys));
     DIT_TRY(dit_arena_activations(image, call, &o->values));

@@ -58,8 +58,8 @@ dit_status adaln_create(dit_model *model, adaln *a)
     for (int64_t i = 0; i < dit_partition_runs(part) / part->segments; i++) { /* the same in every frame */
         dit_run run = dit_partition_run(part, i);
         embed_sincos_2d(params->rt, latent->height / a->c.patch, latent->width / a->c.patch, a->C,
-                        (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, run.token, run.count,
-                        a->position + run.row * a->C);
+                        (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale,
+                        run.token % part->segment_tokens, run.count, a->position + run.row * a->C);
     }
     model->stream = a->x, model->width = a->C, model->time_embedding = a->embedded;
     return dit_runtime_upload(params->rt, a->position, a->view->image_count / a->segments * a->C);

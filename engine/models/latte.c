@@ -5,11 +5,14 @@
  *
  * A rank holds its piece of every frame, [batch, frames, tokens of a frame / ranks]: attention within frames goes
  * through the policy with the frames as batch entries, attention over time needs no other rank. Where the policy takes
- * whole frames, blocks within frames have [batch, frames / ranks, tokens of a frame] instead.
+ * whole frames, blocks within frames have [batch, frames / ranks, tokens of a frame] instead. Where ranks have whole
+ * frames throughout, [batch, frames / ranks, tokens of a frame], attention over time goes through a policy.
  */
 #include "engine/models/adaln.h"
 
 #include <math.h>
+
+enum { WITHIN_FRAMES, OVER_TIME }; /* policies */
 
 typedef struct {
     adaln_config common;
@@ -93,13 +96,13 @@ static dit_status load_blocks(const dit_model_params *params, const latte *m, co
     return DIT_OK;
 }
 
-/* Makes the table of frames. The library makes it for video_length frames and takes no other number; position f depends
- * only on f, so videos of any length have one. */
-static dit_status make_time_table(dit_runtime *rt, latte *m)
+/* Makes the table of this rank's frames, of which the first is number `first`. The library makes it for video_length
+ * frames and takes no other number; position f depends only on f, so videos of any length have one. */
+static dit_status make_time_table(dit_runtime *rt, int64_t first, latte *m)
 {
     int64_t C = m->common.C, frames = m->common.segments;
     DIT_TRY(dit_arena_activations(&rt->image, frames * C, &m->time));
-    for (int64_t f = 0; f < frames; f++) embed_sincos_1d(rt, (double)f, C, m->time + f * C);
+    for (int64_t f = 0; f < frames; f++) embed_sincos_1d(rt, (double)(first + f), C, m->time + f * C);
     return dit_runtime_upload(rt, m->time, frames * C);
 }
 
@@ -107,15 +110,19 @@ static dit_status create_attention(dit_model *model, latte *m)
 {
     const dit_model_params *params = &model->params;
     const dit_partition *part = &params->partition;
+    dit_attention **policies = model->attention;
     m->frames = dit_attention_count_frames(params->rt, part->segments);
-    DIT_TRY(dit_attention_create(params->rt, params->attention,
-                                 &(dit_attention_shape){.B = part->batch * m->frames,
-                                                        .H = m->common.H,
-                                                        .D = m->common.c.D,
-                                                        .calls = params->stage.blocks.count,
-                                                        .tokens = part->image_count / m->frames},
-                                 &model->attention[0]));
-    return dit_attention_reserve_frames(model->attention[0], part->image_count * m->common.C);
+    dit_attention_shape shape = {.B = part->batch * m->frames,
+                                 .H = m->common.H,
+                                 .D = m->common.c.D,
+                                 .calls = params->stage.blocks.count,
+                                 .tokens = part->image_count / m->frames,
+                                 .within_frames = true};
+    DIT_TRY(dit_attention_create(params->rt, params->attention, &shape, &policies[WITHIN_FRAMES]));
+    DIT_TRY(dit_attention_reserve_frames(policies[WITHIN_FRAMES], part->image_count * m->common.C));
+    shape.B = part->batch, shape.tokens = part->image_count;
+    shape.within_frames = false, shape.over_time = part->segments;
+    return dit_attention_create_over_time(params->rt, params->attention, &shape, &policies[OVER_TIME]);
 }
 
 static dit_status latte_create(const dit_model_params *params, dit_model *model)
@@ -129,7 +136,7 @@ static dit_status latte_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(adaln_create(model, &m->common));
     DIT_TRY(load_blocks(params, m, "transformer_blocks", true, &m->spatial));
     DIT_TRY(load_blocks(params, m, "temporal_transformer_blocks", false, &m->temporal));
-    DIT_TRY(make_time_table(rt, m));
+    DIT_TRY(make_time_table(rt, params->partition.segment_first, m));
     int64_t cells = m->common.c.patch * m->common.c.patch;
     model->layers_per_block = 2; /* one within frames, one over time */
     model->input_channels = m->common.c.in_channels * cells;
@@ -169,7 +176,7 @@ static dit_status attend_within_frames(dit_model *model, latte *m, const adaln_b
     dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, A);
     dit_rows image = adaln_before_attention(model->params.rt, a, block), qkv = within_frames(m, image);
     DIT_TRY(dit_tap_keys(model, rows_columns(image, A, A), rows_columns(image, 2 * A, A), 0));
-    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+    return layer_sequence_attention(model->attention[WITHIN_FRAMES], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                     rows_columns(qkv, 2 * A, A), within_frames(m, attended));
 }
 
@@ -177,7 +184,8 @@ static dit_status attend_within_frames(dit_model *model, latte *m, const adaln_b
 static dit_status exchange_frames(dit_model *model, const adaln *a, bool whole)
 {
     int64_t piece = a->view->image_count / a->segments * a->C;
-    return dit_attention_exchange_frames(model->attention[0], a->x, a->view->batch, a->segments, piece, whole);
+    return dit_attention_exchange_frames(model->attention[WITHIN_FRAMES], a->x, a->view->batch, a->segments, piece,
+                                         whole);
 }
 
 static dit_status forward_spatial(dit_model *model, int64_t index)
@@ -216,6 +224,9 @@ static dit_status attend_over_time(dit_model *model, adaln *a, const adaln_block
     dit_rows attended = rows_dense(a->attended, a->view->batch, a->view->image_count, A);
     dit_rows qkv = adaln_before_attention(rt, a, block);
     DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
+    if (model->attention[OVER_TIME])
+        return layer_sequence_attention(model->attention[OVER_TIME], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                        rows_columns(qkv, 2 * A, A), attended);
     for (int64_t b = 0; b < a->view->batch; b++) {
         dit_rows places = over_time(a, qkv, b);
         layer_local_attention(rt, a->H, rows_columns(places, 0, A), rows_columns(places, A, A),
@@ -231,7 +242,7 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     const adaln_block *block = &m->temporal[index];
     DIT_TRY(dit_tap_layer_rows(model, DIT_TAP_STREAM, rows_dense(a->x, a->view->batch, a->view->image_count, a->C), 0));
     model->layer++;
-    if (index == 0 && a->segments > 1) add_time(model->params.rt, m);
+    if (index == 0 && model->params.rt->facts.segments > 1) add_time(model->params.rt, m); /* of a clip */
     if (module_is_taken(model, DIT_MODULE_TEMPORAL))
         adaln_modulate(model->params.rt, a, block);
     else

@@ -30,6 +30,12 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     part.segments = facts->segments > 1 ? facts->segments : 1;
     part.segment_tokens = facts->image_tokens / part.segments;
     part.segment_count = part.segment_tokens / degree;
+    if (part.segments > 1 && dit_parallel_cuts_frames(&rt->parallel)) {
+        part.whole_segments = true;
+        part.segments /= degree;
+        part.segment_count = part.segment_tokens;
+        part.segment_first = sequence_rank * part.segments;
+    }
     part.bands = dit_parallel_bands(&rt->parallel, facts);
     part.sequence_rank = sequence_rank, part.sequence_degree = degree;
     part.image_count = part.segments * part.segment_count;
@@ -59,6 +65,10 @@ static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t 
 {
     int64_t bands = bands_of(part), segment = index / bands;
     dit_range band = dit_range_cut(part->segment_count, bands, index % bands);
+    if (part->whole_segments)
+        return (dit_run){.row = index * part->segment_count,
+                         .token = (sequence_rank * part->segments + index) * part->segment_count,
+                         .count = part->segment_count};
     return (dit_run){.row = segment * part->segment_count + band.first,
                      .token = segment * part->segment_tokens + part->sequence_degree * band.first +
                               sequence_rank * band.count,
@@ -233,6 +243,8 @@ static dit_status collect_image(dit_runtime *rt, const dit_partition *part, cons
 {
     dit_shards pieces = *shards;
     if (bands_of(part) > 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of a pipeline's ranks cannot be collected");
+    if (part->whole_segments)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of ranks with whole frames cannot be collected");
     if (part->segments > 1 && batch > 1 && shards->batch_stride != part->image_count * shards->ld)
         return DIT_FAIL(DIT_ERR_INTERNAL, "segments can be collected only from entries that follow each other");
     if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;

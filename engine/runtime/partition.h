@@ -4,6 +4,7 @@
  *                 Where attention is per frame (segments), each frame is cut, and a rank holds its piece of every
  *                 frame, in order. A pipeline first cuts bands, and each band over the sequence ranks: a rank's rows
  *                 are its pieces of band 0, 1, ...
+ *                 Video-Infinity gives each rank whole frames instead: a run of them, and those are its segments.
  *   joint text    is cut like an image where the mesh splits it; else every sequence rank holds all of it.
  *   batch rows    are branch-major (negative guidance branch first) and cut over cfg; images are cut over data.
  * Every pipeline stage sees the same rows.
@@ -17,6 +18,8 @@ typedef struct {
     int64_t image_tokens, image_count;           /* S, and how many of its rows this rank holds       */
     int64_t segments, segment_tokens;            /* parts that are each cut over the ranks: 1, or frames */
     int64_t segment_count;                       /* this rank's rows of each segment                  */
+    int64_t segment_first;                       /* the frame that the first segment is; 0 where each is cut */
+    bool whole_segments;                         /* ranks have whole frames: segments are this rank's */
     int64_t bands;                               /* parts of these rows, by dit_range_cut; 0: one     */
     int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
     int64_t text_tokens, text_begin, text_count; /* rows of text, and this rank's; all if replicated    */

@@ -2,7 +2,8 @@
  * bands, stages or messages. A synchronous step is one forward. A stale step is one forward for each group of rows (the
  * bands of a pipeline, or patches), in order; each forward's rows of its own group are kept and the rest is dropped.
  * The attention policy decides which K and V a forward sees (attention/oracle.h). A stale step costs as many forwards
- * as there are groups. With a cache, a group's forward reuses what that group's forward added (cache_oracle.h); the
+ * as there are groups. Groups that see K and V of this step of each other (Video-Infinity) are computed again and again:
+ * a sweep over all groups makes the K and V of one more layer right, and the last sweep counts. With a cache, a group's forward reuses what that group's forward added (cache_oracle.h); the
  * synchronous steps are those of all groups. */
 #include "engine/attention/oracle.h"
 #include "engine/sampling/cache_oracle.h"
@@ -48,9 +49,11 @@ static dit_status forward(dit_sampler *s, int group, int step, float *output)
 static void take_group(dit_sampler *s, int group)
 {
     const oracle_state *state = s->executor_state;
-    int64_t rows = s->partition.segment_tokens, channels = s->model->output_channels;
+    bool whole = dit_oracle_is_of_frames(&state->oracle); /* a group's rows lie together */
+    int64_t pieces = s->partition.batch * (whole ? 1 : s->partition.segments), channels = s->model->output_channels;
+    int64_t rows = whole ? s->partition.image_tokens : s->partition.segment_tokens;
     dit_range own = dit_oracle_rows(&state->oracle, group, rows);
-    ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.batch * s->partition.segments,
+    ops_copy(s->rt, &(dit_copy_args){.n0 = pieces,
                                      .n1 = own.count,
                                      .n2 = 1,
                                      .inner = channels,
@@ -63,7 +66,9 @@ static void take_group(dit_sampler *s, int group)
 static dit_status run_stale(dit_sampler *s, int step)
 {
     oracle_state *state = s->executor_state;
-    for (int group = 0; group < state->oracle.groups; group++) {
+    int64_t sweeps = dit_oracle_sweeps(&state->oracle, &s->rt->facts);
+    for (int64_t i = 0; i < sweeps * state->oracle.groups; i++) {
+        int group = (int)(i % state->oracle.groups);
         DIT_TRY(forward(s, group, step, state->output));
         take_group(s, group);
     }

@@ -56,18 +56,28 @@ static int64_t token_of(const variant *v, int of, int64_t row)
     return v->text + of * OWN_ROWS + row - v->text_rows;
 }
 
+/* Video-Infinity, where every row is a frame: those next to the own ones, and global ones of every rank. */
+static bool knows_frame(const dit_parallel *parallel, int of, int frame)
+{
+    int given = parallel->global_frames / size, halo = parallel->halo_frames;
+    for (int i = 0; i < given; i++)
+        if (frame == i * OWN_ROWS / given) return true;
+    return (of == rank - 1 && frame >= OWN_ROWS - halo) || (of == rank + 1 && frame < halo);
+}
+
 /* Whether this rank knows row `row` of rank `of`, and then of which step, while it does step `step`. */
 static bool knows(const variant *v, int step, int of, int64_t row, int *when)
 {
     int64_t shared = dit_parallel_shared_rows(&v->parallel, OWN_ROWS), in_image = row - v->text_rows;
     bool synchronous = step < v->parallel.warmup_steps;
-    *when = of == rank || synchronous ? step : step - 1;
+    *when = of == rank || synchronous || dit_parallel_cuts_frames(&v->parallel) ? step : step - 1;
     if (!v->split && row < v->text_rows) return of == rank;
     if (of == rank || synchronous) return true;
     switch (v->parallel.patch_method) {
     case DIT_PATCH_DISTRIFUSION: return true;
     case DIT_PATCH_PCPP:
         return (of == rank - 1 && in_image >= OWN_ROWS - shared) || (of == rank + 1 && in_image < shared);
+    case DIT_PATCH_FRAMES: return knows_frame(&v->parallel, of, (int)in_image);
     default: return false;
     }
 }
@@ -150,8 +160,14 @@ static void check_volume(const variant *v, const dit_comm_counters *counters)
     int64_t stale = dit_parallel_stale_steps(&v->parallel, &v->facts), sending = stale > 0 ? stale - 1 : 0;
     int64_t synchronous = STEPS - stale + dit_parallel_has_fill(&v->parallel, &v->facts);
     int64_t gathers = CALLS * (synchronous + (method == DIT_PATCH_DISTRIFUSION ? sending : 0)) * (size - 1);
-    int64_t sends = method == DIT_PATCH_PCPP ? CALLS * sending * ((rank > 0) + (rank < size - 1)) : 0;
-    expect(gather->messages == gathers && gather->bytes == gathers * n * row, v->name, "what is gathered");
+    int64_t neighbours = (rank > 0) + (rank < size - 1), given = 0, global = 0;
+    int64_t sends = method == DIT_PATCH_PCPP ? CALLS * sending * neighbours : 0;
+    if (method == DIT_PATCH_FRAMES) {
+        shared = v->parallel.halo_frames, given = v->parallel.global_frames / size;
+        sends = shared ? CALLS * stale * neighbours : 0, global = given ? CALLS * stale * (size - 1) : 0;
+    }
+    expect(gather->messages == gathers + global && gather->bytes == gathers * n * row + global * given * row, v->name,
+           "what is gathered");
     expect(send->messages == sends && send->bytes == sends * shared * row, v->name, "what neighbours get");
 }
 
@@ -204,6 +220,10 @@ static variant make_variant(dit_patch_method method, int warmup, layout text, do
                           .guidance_branches = 1,
                           .steps = STEPS,
                           .joint = text != NO_TEXT};
+    if (method == DIT_PATCH_FRAMES) {
+        v.parallel.halo_frames = (int)lround(3 * fraction), v.parallel.global_frames = (int)lround(2 * fraction) * size;
+        v.facts.latent.patch_t = 1, v.facts.latent.frames = v.facts.image_tokens;
+    }
     snprintf(v.name, sizeof v.name, "%s, warmup_steps %d, %s, fraction %g", dit_patch_method_name(method), warmup,
              texts[text], fraction);
     return v;
@@ -216,7 +236,7 @@ static void run_variants(void)
     for (int method = 0; method < DIT_PATCH_METHOD_COUNT; method++)
         for (size_t w = 0; w < sizeof warmups / sizeof *warmups; w++)
             for (int text = 0; text < LAYOUTS; text++)
-                for (int f = 0; f < (method == DIT_PATCH_PCPP ? 3 : 1); f++) {
+                for (int f = 0; f < (method == DIT_PATCH_PCPP || method == DIT_PATCH_FRAMES ? 3 : 1); f++) {
                     variant v = make_variant((dit_patch_method)method, warmups[w], (layout)text, fractions[f]);
                     bool legal = text != SPLIT || (method == DIT_PATCH_DISTRIFUSION && TEXT % size == 0);
                     if (legal) run_variant(&v);
@@ -230,7 +250,7 @@ static void check_refusals(void)
     dit_runtime rt = {0};
     dit_runtime_params params = {.backend = "cpu", .threads = 1, .parallel = v.parallel, .facts = v.facts};
     dit_attention_shape shape = {.B = BATCH, .H = HEADS, .D = SIZE, .calls = CALLS, .tokens = OWN_ROWS};
-    static const char *const others[] = {"local", "ring", "distrifusion", "naive-patch"};
+    static const char *const others[] = {"local", "ring", "distrifusion", "naive-patch", "video-infinity"};
     dit_attention *attention = NULL;
     if (dit_runtime_init(&params, &rt) != DIT_OK) dit_comm_abort(4);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -38,8 +38,9 @@ typedef struct {
 } setup;
 
 /* What was seen, so that the output says what the test is worth. */
-typedef enum { EXACT, PIPEFUSION, DISTRIFUSION, PCPP, NAIVE_PATCH, KIND_COUNT } kind;
-static const char *const kind_names[KIND_COUNT] = {"exact", "pipefusion", "distrifusion", "pcpp", "naive-patch"};
+typedef enum { EXACT, PIPEFUSION, DISTRIFUSION, PCPP, NAIVE_PATCH, VIDEO_INFINITY, KIND_COUNT } kind;
+static const char *const kind_names[KIND_COUNT] = {"exact", "pipefusion",  "distrifusion",
+                                                   "pcpp",  "naive-patch", "video-infinity"};
 typedef struct {
     int64_t cases, refused, ranks, stale, filled, ordered, kinds[KIND_COUNT], ordered_kinds[KIND_COUNT];
     double worst;
@@ -122,7 +123,7 @@ static void draw_run(dice *d, cJSON *document)
     pixels *= cJSON_GetArrayItem(patch, cJSON_GetArraySize(patch) - 1)->valuedouble;
     set_number(run, "height_px", pixels * (double)roll(d, 1, 9));
     set_number(run, "width_px", pixels * (double)roll(d, 1, 9));
-    if (member(run, "num_frames")) set_number(run, "num_frames", 1 + temporal * (double)roll(d, 0, 2));
+    if (member(run, "num_frames")) set_number(run, "num_frames", 1 + temporal * (double)roll(d, 0, 3));
     set_number(run, "num_inference_steps", (double)roll(d, 1, 4));
     set_number(run, "num_images", (double)roll(d, 1, 2));
     set_number(run, "seed", (double)roll(d, 0, 1 << 20));
@@ -164,6 +165,7 @@ static void draw_mesh(dice *d, int world, const dit_facts *facts, dit_parallel *
     out->warmup_steps = (int)roll(d, 0, 1) ? 0 : (int)roll(d, 0, facts->steps + 1);
     out->patch_method = (dit_patch_method)roll(d, 0, DIT_PATCH_METHOD_COUNT - 1);
     if (out->degree[DIT_AXIS_PATCH] > 1 && roll(d, 0, 1)) out->patch_fraction = (double)roll(d, 1, 10) / 10;
+    out->halo_frames = (int)roll(d, 0, 1), out->global_frames = (int)roll(d, 0, 1) * out->degree[DIT_AXIS_PATCH];
     if (out->degree[DIT_AXIS_PIPEFUSION] == 1) return;
     out->num_pipeline_patch = (int)roll(d, 0, 7);
     draw_stages(d, facts->layers, out);

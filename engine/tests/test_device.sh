@@ -19,7 +19,7 @@ write_plan 128x128 >"$work/log" 2>&1
 report $? "the matrix is a workload"
 matrix_on host fp32 1 40
 matrix_on host fp32 2 60
-matrix_on host fp32 4 60 --method ulysses,ring,usp,double-ring,all-gather+ulysses,tensor,cfg+ulysses,pipefusion,distrifusion,pcpp,ring+tensor,data+cfg
+matrix_on host fp32 4 60 --method ulysses,ring,usp,double-ring,all-gather+ulysses,tensor,cfg+ulysses,pipefusion,distrifusion,pcpp,video-infinity,ring+tensor,data+cfg
 
 # One attention layer: positions of tokens, and TokenRing, whose messages carry the log-sum-exp.
 layer() { # attention, parallel, layer

@@ -21,6 +21,7 @@ typedef struct {
     int pipefusion, ring, bands, patches;
     dit_patch_method method;
     double fraction;
+    int frames, halo, global; /* of Video-Infinity */
     dit_joint_text text;
     const char *sees[MOST_GROUPS]; /* NULL behind the last group */
 } method;
@@ -67,6 +68,29 @@ static const method methods[] = {
      .method = DIT_PATCH_NAIVE,
      .text = DIT_JOINT_TEXT_REPLICATE,
      .sees = {"ffff ffff ....", "ffff .... ffff"}},
+    {.name = "video-infinity, one frame of each neighbour and of each rank",
+     .patches = 4,
+     .method = DIT_PATCH_FRAMES,
+     .frames = 8,
+     .halo = 1,
+     .global = 4,
+     .text = DIT_JOINT_TEXT_REPLICATE,
+     .sees = {"ffff ff t. t. t.", "ffff tt ff t. t.", "ffff t. tt ff t.", "ffff t. t. tt ff"}},
+    {.name = "video-infinity, two global frames of each rank",
+     .patches = 2,
+     .method = DIT_PATCH_FRAMES,
+     .frames = 8,
+     .halo = 1,
+     .global = 4,
+     .text = DIT_JOINT_TEXT_REPLICATE,
+     .sees = {"ffff ffff t.t.", "ffff t.tt ffff"}},
+    {.name = "video-infinity, frames of two rows, no halo",
+     .patches = 2,
+     .method = DIT_PATCH_FRAMES,
+     .frames = 4,
+     .global = 2,
+     .text = DIT_JOINT_TEXT_REPLICATE,
+     .sees = {"ffff ffff tt..", "ffff tt.. ffff"}},
     {.name = "naive patch, alone",
      .patches = 1,
      .method = DIT_PATCH_NAIVE,
@@ -129,7 +153,10 @@ static void emulate(fixture *f, const method *m)
     dit_parallel parallel = {.num_pipeline_patch = m->bands,
                              .patch_method = m->method,
                              .patch_fraction = m->fraction,
+                             .halo_frames = m->halo,
+                             .global_frames = m->global,
                              .joint_text = m->text};
+    facts.latent.patch_t = 1, facts.latent.frames = m->frames;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) parallel.degree[axis] = 1;
     if (m->pipefusion) parallel.degree[DIT_AXIS_PIPEFUSION] = m->pipefusion;
     if (m->ring) parallel.degree[DIT_AXIS_RING] = m->ring;
@@ -229,6 +256,15 @@ static void check_forward(fixture *f, const method *m, int synchronous, int step
     }
 }
 
+/* Groups that see this step's rows of each other find those of the sweep before. */
+static void sweep(fixture *f, int step)
+{
+    for (f->oracle.group = 0; f->oracle.group < f->oracle.groups; f->oracle.group++) {
+        begin(f, step);
+        for (int call = 0; call < CALLS; call++) assert_int_equal(attend(f, step, f->oracle.group, call), DIT_OK);
+    }
+}
+
 static void a_forward_sees_the_keys_of_the_table(void **state)
 {
     (void)state;
@@ -239,6 +275,7 @@ static void a_forward_sees_the_keys_of_the_table(void **state)
         emulate(f, m);
         for (int step = 0; step < STEPS; step++) {
             if (step < synchronous) check_forward(f, m, synchronous, step, DIT_ORACLE_ALL);
+            if (step >= synchronous && m->frames) sweep(f, step);
             for (int group = 0; group < f->oracle.groups && step >= synchronous; group++)
                 check_forward(f, m, synchronous, step, group);
             dit_oracle_end_step(&f->oracle, true);

@@ -107,6 +107,8 @@ check sd3.5-medium 4 "$pipeline: 4, \"ring_degree\": 2, \"warmup_steps\": 1"
 check hunyuanvideo 2 '"patch_degree": 2, "warmup_steps": 2'
 check latte-1 4 '"patch_degree": 4, "patch_method": "pcpp", "warmup_steps": 1'
 check flux.1-dev 2 '"patch_degree": 2, "patch_method": "naive-patch", "warmup_steps": 1'
+check latte-1 4 '"patch_degree": 4, "patch_method": "video-infinity", "halo_frames": 1'
+check hunyuanvideo 2 '"patch_degree": 2, "patch_method": "video-infinity", "global_frames": 2, "warmup_steps": 1'
 
 # The verdict is the oracle's, and it can be no.
 emulate oracle "$model" '"patch_degree": 2, "patch_method": "pcpp", "warmup_steps": 1'

@@ -30,7 +30,7 @@ tell() { # status
 # Each method is there, so that the test is about all of them; and, of real runs, in two orders.
 seen() { # pattern of what stands behind a method's name
     local method
-    for method in exact pipefusion distrifusion pcpp naive-patch; do grep -qE "(^| )$method $1( |$)" "$work/all" || return 1; done
+    for method in exact pipefusion distrifusion pcpp naive-patch video-infinity; do grep -qE "(^| )$method $1( |$)" "$work/all" || return 1; done
 }
 
 : >"$work/all"

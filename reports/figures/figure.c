@@ -103,6 +103,8 @@ static const char *report_tag_title(const char *tag)
         {"text_encoder_parallel", "text encoders"},
         {"num_pipeline_patch", "bands"},
         {"patch_fraction", "fraction of a neighbour's rows"},
+        {"halo_frames", "frames of each neighbour"},
+        {"global_frames", "frames that all ranks see"},
     };
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         if (strcmp(titles[i][0], tag) == 0) return titles[i][1];

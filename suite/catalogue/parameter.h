@@ -74,6 +74,8 @@ enum {
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(HALO_FRAMES,         "halo_frames",           SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(GLOBAL_FRAMES,       "global_frames",         SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(CACHE,               "cache",                 SAME,  CACHE,        0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(EDIT,                "edit",                  SAME,  EDIT,         0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(OFFLOAD,             "offload",               SAME,  OFFLOAD,      0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \

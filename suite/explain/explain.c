@@ -43,6 +43,8 @@ suite_meshes_params suite_explain_meshes(const suite_explain_params *params)
                                  .num_images = params->num_images,
                                  .warmup_steps = params->warmup_steps,
                                  .num_pipeline_patch = params->num_pipeline_patch,
+                                 .halo_frames = params->halo_frames,
+                                 .global_frames = params->global_frames,
                                  .mesh = params->mesh};
 }
 
@@ -283,10 +285,25 @@ static dit_status add_exchange(cJSON *list, const char *format, ...)
     return w.status;
 }
 
+/* K and V of other frames are of this step, in all steps. */
+static dit_status add_frame_exchange(cJSON *list, const subject *s, int degree)
+{
+    int64_t own = dit_facts_frames(&s->facts) / degree;
+    const dit_parallel *parallel = &s->parallel;
+    if (parallel->warmup_steps > 0)
+        DIT_TRY(add_exchange(list, "synchronous steps: K, V of all frames to all %d ranks (all_gather)", degree));
+    if (dit_parallel_stale_steps(parallel, &s->facts) == 0) return DIT_OK;
+    return add_exchange(list,
+                        "K, V of %d frames to each neighbour (send_recv) and of %d to all %d ranks (all_gather), then "
+                        "attention with them and a rank's own %lld frames",
+                        parallel->halo_frames, parallel->global_frames / degree, degree, (long long)own);
+}
+
 static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
 {
     int64_t segments = s->facts.segments > 1 ? s->facts.segments : 1;
     bool stale = dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
+    if (dit_parallel_cuts_frames(&s->parallel)) return add_frame_exchange(list, s, degree);
     DIT_TRY(add_exchange(list, "synchronous steps: K, V to all %d patch ranks (all_gather), then attention", degree));
     if (!stale) return DIT_OK;
     switch (s->parallel.patch_method) {

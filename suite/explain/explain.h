@@ -17,6 +17,7 @@ typedef struct {
     int64_t devices;     /* ranks; 1..4096; 0: as many as `mesh` has */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     int64_t warmup_steps, num_pipeline_patch; /* of meshes that have them; -1 and 0: the workload's defaults */
+    int64_t halo_frames, global_frames;       /* of Video-Infinity; -1: the workload's defaults                */
     const dit_parallel *mesh;                 /* this one only; NULL: all                                    */
 } suite_explain_params;
 

@@ -74,6 +74,8 @@ static dit_status add_defaults(cJSON *workload, const suite_meshes_params *param
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
     if (params->width_px) dit_json_put_string(&w, defaults, "resolution", resolution);
     if (params->warmup_steps >= 0) dit_json_put_int(&w, defaults, "warmup_steps", params->warmup_steps);
+    if (params->halo_frames >= 0) dit_json_put_int(&w, defaults, "halo_frames", params->halo_frames);
+    if (params->global_frames >= 0) dit_json_put_int(&w, defaults, "global_frames", params->global_frames);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value) dit_json_put_int(&w, defaults, numbers[i].key, numbers[i].value);
     if (params->mesh && params->mesh->ring_method != DIT_RING_MERGE)

@@ -98,6 +98,33 @@ static void patches_have_their_method_and_pcpp_a_half_by_default(void **state)
     }
 }
 
+/* Video-Infinity sees a frame of each neighbour and one of each rank, and has no synchronous step, where nothing else
+ * is said. */
+static void runs_of_frames_have_a_halo_and_global_frames_by_default(void **state)
+{
+    static const struct {
+        const char *members, *label;
+        int halo, global;
+    } rows[] = {
+        {"", "8f patch4 video-infinity halo1 g4 W0", 1, 4},
+        {",\"halo_frames\":2,\"global_frames\":0,\"warmup_steps\":1", "patch4 video-infinity halo2 g0 W1", 2, 0}};
+    char members[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(members, sizeof members,
+                 "\"defaults\":{\"model\":\"latte-1\",\"resolution\":\"256x256\",\"num_frames\":8,"
+                 "\"num_inference_steps\":4,\"method\":\"video-infinity\",\"world_size\":4%s}",
+                 rows[i].members);
+        suite_workload workload = load_counted(members, 1, 1, 0);
+        const suite_case *one = &workload.cases[0];
+        assert_string_equal(fixture_tag(one, "attention"), "video-infinity");
+        assert_int_equal(fixture_number(one->tags, "halo_frames"), rows[i].halo);
+        assert_int_equal(fixture_number(one->tags, "global_frames"), rows[i].global);
+        assert_non_null(strstr(one->label, rows[i].label));
+        suite_workload_release(&workload);
+    }
+}
+
 static void rings_have_the_method_that_attention_names(void **state)
 {
     static const struct {
@@ -567,6 +594,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_has_one_synchronous_step_and_a_band_a_stage_by_default),
         cmocka_unit_test(patches_have_their_method_and_pcpp_a_half_by_default),
+        cmocka_unit_test(runs_of_frames_have_a_halo_and_global_frames_by_default),
         cmocka_unit_test(rings_have_the_method_that_attention_names),
         cmocka_unit_test(bad_rings_are_refused),
         cmocka_unit_test(degrees_say_the_same_as_methods),

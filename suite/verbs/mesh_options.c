@@ -2,6 +2,7 @@
 
 #include "base/label.h"
 #include "base/log.h"
+#include "base/patches.h"
 #include "base/words.h"
 
 #include <string.h>
@@ -30,14 +31,18 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
         {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N",
          "bands that follow each other through the stages (default: one a stage)", &displaced->num_pipeline_patch, 1,
          4096},
-        {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous steps of a pipeline or of patches (1)",
-         &displaced->warmup_steps, 0, 100000},
+        {"warmup_steps", 0, SUITE_OPTION_INT, "N",
+         "synchronous steps of a pipeline or of patches (1; of video-infinity 0)", &displaced->warmup_steps, 0, 100000},
         {"attn_layer_num_for_pp", 0, SUITE_OPTION_STRING, "A,B,..",
          "blocks of each stage (default: as even as possible)", &displaced->stage_blocks, 0, 0},
         {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "the method of displaced patches (distrifusion)",
          &displaced->patch_method, 0, 0},
         {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "pcpp: the share of a neighbour's rows that a rank gets (0.5)",
          &displaced->patch_fraction, 0, 0},
+        {"halo_frames", 0, SUITE_OPTION_INT, "N", "video-infinity: frames of each neighbour that a rank sees (1)",
+         &displaced->halo_frames, 0, 1 << 20},
+        {"global_frames", 0, SUITE_OPTION_INT, "N", "video-infinity: frames that all ranks see (one of each rank)",
+         &displaced->global_frames, 0, 1 << 20},
     };
     memcpy(options, rows, sizeof rows);
 }
@@ -55,6 +60,19 @@ static dit_status settle_stages(const char *text, dit_parallel *out)
         "list as many numbers as there are stages");
 }
 
+static void settle_frames(const suite_displaced *displaced, dit_parallel *out)
+{
+    bool said = displaced->halo_frames >= 0 || displaced->global_frames >= 0;
+    if (!dit_parallel_cuts_frames(out)) {
+        if (said)
+            dit_log_info("--halo_frames and --global_frames change nothing: only --patch_method %s reads them",
+                         dit_patch_method_name(DIT_PATCH_FRAMES));
+        return;
+    }
+    out->halo_frames = displaced->halo_frames < 0 ? 1 : (int)displaced->halo_frames;
+    out->global_frames = displaced->global_frames < 0 ? out->degree[DIT_AXIS_PATCH] : (int)displaced->global_frames;
+}
+
 static dit_status settle_patches(const suite_displaced *displaced, dit_parallel *out)
 {
     const char *const *words = dit_patch_method_names();
@@ -68,6 +86,7 @@ static dit_status settle_patches(const suite_displaced *displaced, dit_parallel 
     else if (displaced->patch_fraction > 0)
         dit_log_info("--patch_fraction changes nothing: only --patch_method %s reads it",
                      dit_patch_method_name(DIT_PATCH_PCPP));
+    settle_frames(displaced, out);
     return DIT_OK;
 }
 
@@ -77,7 +96,7 @@ dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel
     DIT_TRY(settle_patches(displaced, out));
     if (displaced->stage_blocks) DIT_TRY(settle_stages(displaced->stage_blocks, out));
     if (pipeline || patches)
-        out->warmup_steps = displaced->warmup_steps < 0 ? 1 : (int)displaced->warmup_steps;
+        out->warmup_steps = displaced->warmup_steps < 0 ? !dit_parallel_cuts_frames(out) : (int)displaced->warmup_steps;
     else if (displaced->warmup_steps >= 0)
         dit_log_info("--warmup_steps changes nothing: without stages and patches every step is synchronous");
     if (pipeline)

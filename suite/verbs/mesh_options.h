@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "suite/console/cli.h"
 
-enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 5 };
+enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 7 };
 
 /* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending row. A degree
  * that is not given stays 0. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
@@ -17,11 +17,12 @@ int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options);
 typedef struct {
     int64_t num_pipeline_patch, warmup_steps; /* 0, -1: not said */
     double patch_fraction;                    /* 0: not said     */
+    int64_t halo_frames, global_frames;       /* -1: not said    */
     const char *patch_method, *stage_blocks;
 } suite_displaced;
 #define SUITE_DISPLACED_UNSAID                                                                                         \
     {                                                                                                                  \
-        .warmup_steps = -1                                                                                             \
+        .warmup_steps = -1, .halo_frames = -1, .global_frames = -1                                                     \
     }
 
 /* Fills SUITE_DISPLACED_OPTIONS rows; no ending row. */

@@ -38,6 +38,8 @@ static const suite_tag behind_degrees[] = {
     {"attn_layer_num_for_pp", "blocks of each stage, \"7,7,6\", or even"},
     {"patch_method", "how patches know of each other: distrifusion, ..., or none"},
     {"patch_fraction", "share of a neighbour's rows that PCPP sends"},
+    {"halo_frames", "frames of each neighbour that a Video-Infinity rank sees"},
+    {"global_frames", "frames that all of its ranks see"},
     {"stale_steps", "steps that use keys and values of the step before; 0: exact"},
     {"cache", "what steps reuse of earlier ones, \"fbcache(0.08)\", or none"},
     {"cache_policy", "what decides which steps do, a name of `list caches`, or none"},

@@ -66,10 +66,16 @@ static dit_status resolve_displaced(suite_cell *cell)
     dit_parallel *parallel = &cell->parallel;
     bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
     if (!pipeline && !patches) return DIT_OK;
-    parallel->warmup_steps = (int)suite_cell_int(cell, SUITE_PARAMETER_WARMUP_STEPS, 1);
+    bool frames = dit_parallel_cuts_frames(parallel); /* which need no synchronous step */
+    parallel->warmup_steps = (int)suite_cell_int(cell, SUITE_PARAMETER_WARMUP_STEPS, !frames);
     if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
     if (patches && parallel->patch_method == DIT_PATCH_PCPP)
         parallel->patch_fraction = fraction ? fraction->valuedouble : 0.5;
+    if (frames) {
+        parallel->halo_frames = (int)suite_cell_int(cell, SUITE_PARAMETER_HALO_FRAMES, 1);
+        parallel->global_frames =
+            (int)suite_cell_int(cell, SUITE_PARAMETER_GLOBAL_FRAMES, parallel->degree[DIT_AXIS_PATCH]);
+    }
     if (!pipeline) return DIT_OK;
     parallel->num_pipeline_patch = (int)suite_cell_int(cell, SUITE_PARAMETER_NUM_PIPELINE_PATCH, 0);
     parallel->num_pipeline_patch = (int)dit_parallel_bands(parallel, &cell->facts);
@@ -503,6 +509,8 @@ static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON
     dit_json_put_string(w, tags, "attn_layer_num_for_pp", *stages ? stages : "even");
     dit_json_put_string(w, tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none");
     dit_json_put_number(w, tags, "patch_fraction", parallel->patch_fraction);
+    dit_json_put_int(w, tags, "halo_frames", parallel->halo_frames);
+    dit_json_put_int(w, tags, "global_frames", parallel->global_frames);
     dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
@@ -571,13 +579,16 @@ static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 static void write_displaced(const suite_cell *cell, char out[256])
 {
     const dit_parallel *parallel = settings_of(cell);
-    char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
+    char stages[6 * DIT_MAX_STAGES], fraction[64] = "";
     out[0] = '\0';
     dit_stage_blocks_to_text(parallel, stages, sizeof stages);
     const char *warmup = dit_label_get(DIT_LABEL_WARMUP).prefix;
     if (parallel->patch_fraction > 0)
         snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION).prefix,
                  parallel->patch_fraction);
+    if (dit_parallel_cuts_frames(parallel))
+        snprintf(fraction, sizeof fraction, " %s%d %s%d", dit_label_get(DIT_LABEL_HALO).prefix, parallel->halo_frames,
+                 dit_label_get(DIT_LABEL_GLOBAL).prefix, parallel->global_frames);
     if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
         snprintf(out, 256, "%s%.150s %s%lld %s%d", *stages ? " " : "", stages, dit_label_get(DIT_LABEL_BANDS).prefix,
                  (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
