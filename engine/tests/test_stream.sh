@@ -82,6 +82,11 @@ report $? "generate --offload gives the latents of resident weights, and tells o
 "$build/bin/ditbench-engine" --case "$work/small.json" --out "$work/small" >"$work/log" 2>&1
 grep -q 'blocks are held at once' "$work/log"
 report $? "too little room is refused, and the message says how much is needed"
+"$build/bin/ditbench" explain --model flux.1-dev --gpus 1 --offload disk --resident_weights 4000000000 --json | python3 -c '
+import json, sys
+weights = json.load(sys.stdin)["meshes"][0]["memory"]["weights"]
+sys.exit(not 3.7e9 < weights < 4.4e9)'
+report $? "explain counts a rank of FLUX.1-dev in the room that its weights have"
 ! "$build/bin/ditbench-engine" --case "$work/device.json" --out "$work/device" >"$work/log" 2>&1 && grep -q E_UNSUPPORTED "$work/log"
 report $? "a device is refused"
 tap_end
