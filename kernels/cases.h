@@ -44,6 +44,7 @@ enum {
     DIT_CASE_REPLICATE = 1 << 22, /* conv: outside of the image lies its nearest pixel */
     DIT_CASE_TANH = 1 << 24,      /* activation: tanh */
     DIT_CASE_SEEN = 25,           /* attention, not on devices: the lowest of 4 bits with a dit_mask_kind */
+    DIT_CASE_CAPPED = 1 << 29,    /* attention: logits are capped, where many of them are near the cap */
 };
 
 enum { DIT_CASE_SIZES = 6 };

@@ -61,7 +61,8 @@ typedef struct {
     const int32_t *k_position;  /* at its own position and before; one that sees none has out 0, lse -INFINITY */
     const dit_mask *mask;       /* NULL, or what queries see instead, by these positions; of the host's kernels alone */
     float scale;                /* on q.k, normally 1/sqrt(D) */
-    float *out;                 /* [B,Sq,H,D], stride ldo, batch_o */
+    float cap;  /* 0, or a logit is cap tanh(scale q.k / cap) before anything is added to it (Gemma 2) */
+    float *out; /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
     float *scores; /* NULL, or room for those of one head, dit_attention_score_floats: the host's kernels then write all
                       of them there instead of a tile at a time; of calls without bias or relative */

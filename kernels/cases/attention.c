@@ -1,4 +1,4 @@
-/* Cases for attention: out = softmax(scale q k^T + mask) v per head, with causal masks, groups of heads and lse. */
+/* Cases for attention: out = softmax(scale q k^T + mask) v per head, with causal masks, groups of heads, caps and lse. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -113,6 +113,7 @@ static void call(dit_case_run *run, const dit_case_target *to)
     if (positions) args.q_position = positions + to->first, args.k_position = positions + s->Sq;
     args.mask = run->own[1];
     args.scale = 1 / sqrtf((float)s->D);
+    args.cap = c->flags & CAPPED ? 1.5f : 0;
     if (c->flags & RELATIVE) args.relative = run->in[4] + to->first, args.ld_relative = s->Sq + s->Sk;
     args.out = to->out + to->first * ldo;
     args.ldo = ldo;
@@ -159,6 +160,11 @@ static const dit_kernel_case checked[] = {
     ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL | RELATIVE),
     GROUPED(2, 6, 3, 50, 70, 24, LSE),
     GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
+    ATTENTION(1, 2, 1, 7, 8, LSE | CAPPED),
+    ATTENTION(2, 3, 47, 33, 18, LSE | CAPPED | STRIDED),
+    ATTENTION(2, 2, 65, 193, 64, LSE | MASK | CAPPED | RELATIVE | STRIDED),
+    ATTENTION(2, 2, 50, 201, 24, LSE | CAPPED | HIDDEN),
+    GROUPED(1, 4, 2, 100, 100, 40, LSE | CAUSAL | CAPPED),
     MASKED(2, 2, 47, 33, 18, LSE | STRIDED, WINDOW),
     MASKED(1, 2, 401, 401, 40, LSE, DOCUMENTS_CAUSAL),
     MASKED(1, 1, 700, 700, 24, LSE | STRIDED, GLOBAL_WINDOW),

@@ -141,6 +141,13 @@ static void attention_pack(const float *src, int64_t ld, int64_t count, int64_t 
     for (int64_t i = 0; i < count; i++) memcpy(dst + i * D, src + i * ld, (size_t)D * sizeof(float));
 }
 
+/* Caps logits, which are in units of log 2. */
+static void attention_cap(float *p, int64_t keys, double cap)
+{
+    vf most = vf_set1((float)(cap * ATTENTION_LOG2_E)), inverse = vf_set1((float)(1 / (cap * ATTENTION_LOG2_E)));
+    for (int64_t i = 0; i < keys * TILE_WIDTH; i += VF_LANES) vf_store(p + i, vf_tanh(vf_load(p + i) * inverse) * most);
+}
+
 static void attention_add_bias(float *p, int64_t keys, const float *bias)
 {
     for (int64_t i = 0; i < keys; i++)
@@ -265,6 +272,7 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
                           .c = s->p,
                           .c_row = TILE_WIDTH,
                           .prefetch = s->k});
+    if (a->cap > 0) attention_cap(s->p, keys, a->cap);
     if (a->bias) attention_add_bias(s->p, keys, s->bias);
     if (a->relative) attention_add_relative(s->p, key, keys, rows, a->relative + h * a->ld_relative + row + a->Sk - 1);
     if (a->mask)

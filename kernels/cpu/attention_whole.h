@@ -67,6 +67,7 @@ static void attention_score_block(const attention_stretch *t, int64_t key, int64
                           .c = p,
                           .c_row = TILE_WIDTH,
                           .prefetch = t->s.k});
+    if (a->cap > 0) attention_cap(p, count, a->cap);
     if (a->mask)
         attention_strike_masked(p, count, a->k_position + key, rows, a->q_position + row, a->mask);
     else if (a->q_position)

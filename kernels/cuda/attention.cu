@@ -1,5 +1,5 @@
 /* Attention: calls the library (attention_cudnn.cu) where it is present and takes the call, else our own kernels. A bias
- * of distances is not offered to the library. */
+ * of distances and a cap of logits are not offered to the library. */
 #include "kernels/cuda/cuda.h"
 
 void cuda_attention(dit_pool *pool, const dit_attention_args *args)
@@ -10,6 +10,6 @@ void cuda_attention(dit_pool *pool, const dit_attention_args *args)
         cuda_fail(cuda, "attention with a mask of slices is built for the host's kernels alone");
         return;
     }
-    if (cuda->attention && !args->relative && cuda_attention_library_run(cuda, args)) return;
+    if (cuda->attention && !args->relative && !(args->cap > 0) && cuda_attention_library_run(cuda, args)) return;
     cuda_attention_own(cuda, args);
 }

@@ -1,8 +1,8 @@
-/* out = softmax(scale q k^T + bias + relative) v per head over the keys that a query sees. It runs where the library declines, and
+/* out = softmax(capped(scale q k^T) + bias + relative) v per head over the keys that a query sees. It runs where the library declines, and
  * the library is checked against it. Contract: kernels/operators.h; flops and bytes: kernels/ref/attention.c.
  *
  *   attention_fwd_mma
- *       takes calls without a bias of distances, q, k, v all in bf16 or all in fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the dtype
+ *       takes calls without a bias of distances and a cap of logits, q, k, v all in bf16 or all in fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the dtype
  *       of q or in fp32. It uses tensor cores with sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and
  *       walks over the keys, 64 at a time (D > 96: 48, D > 128: 32). K is copied to shared memory while P V of the keys
  *       before is computed, and V while Q K^T is. S, P and the output stay in registers.
@@ -28,7 +28,7 @@ struct attention_call {
     const int32_t *q_position, *k_position; /* both NULL, or both not */
     int64_t ldq, ldk, ldv, ldo, batch_q, batch_k, batch_v, batch_o, ld_relative;
     int B, H, Sq, Sk, D, kv_group, kv_first;
-    float scale;
+    float scale, cap;
 };
 
 /* What one block works on. */
@@ -399,7 +399,7 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
 #pragma unroll
         for (int half = 0; half < 2; half++)
             store_row<DTYPE, TILE>(s, call, block, channel0, m, half,
-                                     warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
+                                   warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
 }
 
 /* ---- anything else ----------------------------------------------------------------------------------------------- */
@@ -472,8 +472,7 @@ __device__ __forceinline__ float relative_bias(const attention_call &call, int h
 /* Turns a tile's products into logits, writes P into shared memory, and brings earlier sums to the new maximum. */
 template <int WIDTH>
 __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
-                                             const attention_call &call, attention_block block, int key0,
-                                             float *p_tile)
+                                             const attention_call &call, attention_block block, int key0, float *p_tile)
 {
     int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
     float bias[FP32_EACH];
@@ -487,7 +486,8 @@ __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[
         float top = -INFINITY, sum = 0;
 #pragma unroll
         for (int j = 0; j < FP32_EACH; j++) {
-            scores[i][j] = fmaf(scores[i][j], call.scale, bias[j]);
+            if (call.cap > 0) scores[i][j] = call.cap * tanhf(scores[i][j] * call.scale / call.cap);
+            scores[i][j] = fmaf(scores[i][j], call.cap > 0 ? 1.0f : call.scale, bias[j]);
             if (call.relative.data)
                 scores[i][j] += relative_bias(call, block.h, block.row0 + y * FP32_EACH + i, key0 + x + FP32_SIDE * j);
             if (key0 + x + FP32_SIDE * j >= s.seen[i]) scores[i][j] = -INFINITY;
@@ -656,7 +656,7 @@ bool takes_mma(const attention_call &call)
     bool out = call.out.dtype == dtype || call.out.dtype == DIT_DTYPE_FP32;
     int64_t pair = 2 * view_bytes(call.out); /* written together */
     out = out && (uintptr_t)call.out.data % (uintptr_t)pair == 0 && call.ldo % 2 == 0 && call.batch_o % 2 == 0;
-    return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0 && !call.relative.data;
+    return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0 && !(call.cap > 0) && !call.relative.data;
 }
 
 const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
@@ -702,7 +702,7 @@ void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
     call.B = (int)args->B, call.H = (int)args->H, call.Sq = (int)args->Sq, call.Sk = (int)args->Sk;
     call.D = (int)args->D;
     call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;
-    call.scale = args->scale;
+    call.scale = args->scale, call.cap = args->cap;
     bool done = false;
     if (takes_mma(call) && call.q.dtype == DIT_DTYPE_BF16)
         done = run_mma<DIT_DTYPE_BF16>(cuda, call);

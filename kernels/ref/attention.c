@@ -1,4 +1,4 @@
-/* out = softmax(scale q k^T + bias + relative) v per head over the keys that a query sees, and the log-sum-exp of the logits.
+/* out = softmax(capped(scale q k^T) + bias + relative) v per head over the keys that a query sees, and the log-sum-exp of the logits.
  * Vaswani et al., arXiv:1706.03762, equation 1. Two passes over the keys; the logits are computed twice so that
  * nothing is stored. */
 #include "kernels/ref/ref.h"
@@ -17,7 +17,9 @@ static double logit(const dit_attention_args *a, int64_t b, int64_t h, int64_t r
     double sum = 0;
     if (a->mask && !dit_mask_sees(a->mask, a->q_position[row], a->k_position[key])) return -INFINITY;
     for (int64_t d = 0; d < a->D; d++) sum += (double)q[d] * k[d];
-    sum = sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
+    sum *= a->scale;
+    if (a->cap > 0) sum = a->cap * tanh(sum / a->cap); /* Gemma 2, arXiv:2408.00118, section 2.1 */
+    sum += a->bias ? a->bias[b * a->Sk + key] : 0.0;
     return sum + (a->relative ? a->relative[h * a->ld_relative + row - key + a->Sk - 1] : 0.0);
 }
 

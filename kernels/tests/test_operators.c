@@ -144,6 +144,13 @@ static void wrong_relative(dit_pool *pool, const dit_attention_args *args)
     right->attention(pool, &other);
 }
 
+static void wrong_cap(dit_pool *pool, const dit_attention_args *args)
+{
+    dit_attention_args other = *args;
+    other.cap *= 1.01f;
+    right->attention(pool, &other);
+}
+
 static void wrong_multiply(dit_pool *pool, const dit_multiply_args *args)
 {
     dit_multiply_args other = *args;
@@ -258,7 +265,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
 {
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
-    enum { BROKEN = 24 };
+    enum { BROKEN = 25 };
     broken_table broken[BROKEN];
     for (int i = 0; i < BROKEN; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
@@ -285,6 +292,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[21].filter = "difference", broken[21].table.difference = wrong_difference;
     broken[22].filter = "relative", broken[22].table.attention = wrong_relative;
     broken[23].filter = "multiply", broken[23].table.multiply = wrong_multiply;
+    broken[24].filter = "capped", broken[24].table.attention = wrong_cap;
     each_operator_is_broken_once(broken, BROKEN);
     for (int i = 0; i < BROKEN; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
