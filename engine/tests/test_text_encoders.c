@@ -23,6 +23,10 @@ static const char llama[] = "{\"architectures\": [\"LlamaModel\"], \"hidden_size
 static const char qwen3[] = "{\"architectures\": [\"Qwen3Model\"], \"hidden_size\": 32, \"num_attention_heads\": 4,"
                             "\"num_key_value_heads\": 2, \"head_dim\": 6, \"intermediate_size\": 40,"
                             "\"num_hidden_layers\": 3, \"vocab_size\": 50}";
+#define GEMMA2(more)                                                                                                   \
+    "{\"architectures\": [\"Gemma2Model\"], \"hidden_size\": 32, \"num_attention_heads\": 4, \"head_dim\": 8,"         \
+    "\"num_key_value_heads\": 2, \"intermediate_size\": 40, \"vocab_size\": 50, \"query_pre_attn_scalar\": 9,"         \
+    "\"sliding_window\": 5, \"attn_logit_softcapping\": 2.0, \"num_hidden_layers\": " more "}"
 #define LANGUAGE                                                                                                       \
     "{\"hidden_size\": 32, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 40,"         \
     "\"num_hidden_layers\": 3, \"vocab_size\": 50"
@@ -30,8 +34,8 @@ static const char qwen25_vl[] =
     "{\"architectures\": [\"Qwen2_5_VLForConditionalGeneration\"], \"text_config\": " LANGUAGE
     ", \"rope_scaling\": {\"type\": \"mrope\", \"mrope_section\": [1, 1, 2]}}}";
 static const char *const all[] = {
-    T5("T5"), T5("UMT5"), T5("MT5"), CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert,
-    llama,    qwen3,      qwen25_vl};
+    T5("T5"), T5("UMT5"), T5("MT5"),  CLIP("CLIPTextModel"), CLIP("CLIPTextModelWithProjection"), bert, llama,
+    qwen3,    qwen25_vl,  GEMMA2("3")};
 enum { ALL = sizeof all / sizeof *all };
 
 /* An encoder with what it lives on. */
@@ -129,7 +133,8 @@ static void a_causal_encoder_sees_what_comes_before(void **state)
     float before[BATCH * TOKENS * WIDTH];
     (void)state;
     for (int i = 0; i < ALL; i++) {
-        bool causal = strstr(all[i], "CLIP") || strstr(all[i], "Llama") || strstr(all[i], "Qwen");
+        bool causal =
+            strstr(all[i], "CLIP") || strstr(all[i], "Llama") || strstr(all[i], "Qwen") || strstr(all[i], "Gemma");
         start(&f, all[i], false);
         run(&f, false);
         memcpy(before, f.hidden, sizeof before);
@@ -138,6 +143,28 @@ static void a_causal_encoder_sees_what_comes_before(void **state)
         for (int row = 0; row < 5; row++) assert_int_equal(same_row(before, f.hidden, row), causal);
         for (int row = 5; row < TOKENS; row++) assert_false(same_row(before, f.hidden, row));
         for (int row = TOKENS; row < 2 * TOKENS; row++) assert_true(same_row(before, f.hidden, row));
+        stop(&f);
+    }
+}
+
+/* Of one block. Rows 2 to 6 see token 2 through a window of five. */
+static void a_window_hides_what_lies_before_it(void **state)
+{
+    static const struct {
+        const char *text;
+        int last;
+    } blocks[] = {{GEMMA2("1"), 6}, {GEMMA2("1, \"layer_types\": [\"full_attention\"]"), TOKENS - 1}};
+    fixture f;
+    float before[BATCH * TOKENS * WIDTH];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start(&f, blocks[i].text, false);
+        run(&f, false);
+        memcpy(before, f.hidden, sizeof before);
+        f.ids[2] = (f.ids[2] + 1) % VOCABULARY;
+        run(&f, false);
+        for (int row = 0; row < TOKENS; row++)
+            assert_int_equal(same_row(before, f.hidden, row), row < 2 || row > blocks[i].last);
         stop(&f);
     }
 }
@@ -289,6 +316,9 @@ static void configs_that_would_give_other_results_are_refused(void **state)
     refuse("{\"model_type\": \"mistral3\", \"text_config\": " LANGUAGE ", \"sliding_window\": 11}}", DIT_ERR_SHAPE,
            "12 tokens cannot be encoded; the encoder takes up to 11");
     refuse("{\"model_type\": \"mistral3\"}", DIT_ERR_JSON_MISSING, "num_hidden_layers");
+    refuse(GEMMA2("2, \"layer_types\": [\"sliding_attention\"]"), DIT_ERR_JSON_VALUE, "1 entries for 2 blocks");
+    refuse(GEMMA2("1, \"layer_types\": [\"linear_attention\"]"), DIT_ERR_UNSUPPORTED, "layer_types[0]");
+    refuse(GEMMA2("1, \"use_bidirectional_attention\": true"), DIT_ERR_UNSUPPORTED, "use_bidirectional_attention");
     refuse("{\"model_type\": \"bert\"}", DIT_ERR_JSON_MISSING, "num_hidden_layers");
     refuse("{\"model_type\": \"t5\", \"d_model\": 32}", DIT_ERR_JSON_MISSING, "num_layers");
     refuse("{\"model_type\": \"t5\", \"d_model\": 32, \"d_kv\": 8, \"num_heads\": 4, \"d_ff\": 8, \"num_layers\": 1,"
@@ -347,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_sees_padding),
         cmocka_unit_test(a_causal_encoder_sees_what_comes_before),
+        cmocka_unit_test(a_window_hides_what_lies_before_it),
         cmocka_unit_test(a_cropped_run_is_the_end_of_a_whole_one),
         cmocka_unit_test(a_skipped_state_is_the_same_whether_or_not_later_blocks_run),
         cmocka_unit_test(states_lie_beside_each_other),

@@ -54,7 +54,7 @@ encode() {
 value() { sed -nE 's/.*"'"$2"'":[[:space:]]*"?([^",]*).*/\1/p' "$work/$1/record.json" | head -n 1; }
 memory() { for class in weights state activations communication total; do value "$1" "${class}_bytes"; done | tr '\n' ' '; }
 
-for encoder in text_t5 text_clip_g text_llama; do
+for encoder in text_t5 text_clip_g text_llama text_gemma2; do
     encode one 1 replicated "$encoder" '' '' || report 1 "$encoder runs on one rank"
     # For a commit four ranks have the encoder whose keys are fewer than its heads.
     counts=(2)

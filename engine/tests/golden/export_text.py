@@ -49,6 +49,12 @@ MISTRAL = dict(
     rope_parameters={"rope_type": "default", "rope_theta": 1e9},
 )
 PIXTRAL = dict(model_type="pixtral", num_hidden_layers=1, hidden_size=8, intermediate_size=8, num_attention_heads=2, image_size=4, patch_size=2)
+# A window shorter than the texts, and a cap below many of the logits.
+GEMMA2 = dict(
+    hidden_size=48, num_attention_heads=8, num_key_value_heads=4, head_dim=10, intermediate_size=72, num_hidden_layers=4, vocab_size=90,
+    query_pre_attn_scalar=12, sliding_window=20, attn_logit_softcapping=2.5, rms_norm_eps=1e-6,
+)
+GEMMA2_PLAIN = dict(GEMMA2, attn_logit_softcapping=None, sliding_window=18, layer_types=["full_attention", "sliding_attention"] * 2)
 
 
 def flux_clip(pipe):
@@ -114,6 +120,10 @@ def flux2(pipe):
         pipe.text_encoder, pipe.tokenizer, pipe.prompts, max_sequence_length=pipe.tokens, hidden_states_layers=pipe.states)}
 
 
+def lumina2(pipe):
+    return {"hidden": diffusers.Lumina2Pipeline._get_gemma_prompt_embeds(pipe, pipe.prompts, "cpu", pipe.tokens)[0]}
+
+
 # name: (model's class, its config, which stored dtype, tokens, what text.json says, the pipeline's method)
 FOLDERS = {
     "text_t5": ("T5EncoderModel", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=14),
@@ -142,6 +152,8 @@ LATER = {  # likewise, of pipelines that diffusers 0.33.1 lacks
                         {"pipeline": "QwenImagePipeline", "crop": 9, "zero_padding": True}, qwen_image),
     "text_mistral3": ("Mistral3ForConditionalGeneration", dict(text_config=MISTRAL, vision_config=PIXTRAL), torch.bfloat16, 36,
                       {"pipeline": "Flux2Pipeline", "states": [1, 2, 3]}, flux2),
+    "text_gemma2": ("Gemma2Model", GEMMA2, torch.float32, 28, {"pipeline": "Lumina2Pipeline", "skip": 1}, lumina2),
+    "text_gemma2_plain": ("Gemma2ForCausalLM", GEMMA2_PLAIN, torch.bfloat16, 25, {"pipeline": "Lumina2Pipeline", "skip": 1}, lumina2),
 }
 SHARDED = {"text_llama": "120KB"}
 

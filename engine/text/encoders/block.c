@@ -45,7 +45,35 @@ dit_status text_distances_load(const dit_text_encoder *e, const dit_scope *scope
     return st;
 }
 
+dit_status text_window_make(const dit_text_encoder *e, const float **out)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t length = 2 * e->params.tokens - 1;
+    float *relative;
+    DIT_TRY(dit_arena_fp32(&rt->run, length, &relative));
+    for (int64_t i = 0; i < dit_runtime_values(rt, length); i++) /* of query - key = i - (tokens - 1) */
+        relative[i] = i - (e->params.tokens - 1) < e->shape.window ? 0.0f : -INFINITY;
+    *out = relative;
+    return dit_runtime_upload(rt, relative, length);
+}
+
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+/* Loads the weight of a norm that is stored less 1. Seeded ones are small. */
+static dit_status load_norm_above_one(const dit_text_encoder *e, const dit_scope *scope, const char *norm,
+                                      const float **out)
+{
+    dit_runtime *rt = scope->rt;
+    const int64_t width = e->shape.facts.width;
+    char name[384];
+    float *weight;
+    snprintf(name, sizeof name, "%s%s", scope->prefix, norm);
+    DIT_TRY(dit_arena_fp32(&rt->run, width, &weight));
+    DIT_TRY(dit_weights_read(rt, scope->weights, name, 1, &width, DIT_INIT_BIAS, weight));
+    for (int64_t i = 0; i < dit_runtime_values(rt, width); i++) weight[i] += 1.0f;
+    *out = weight;
+    return dit_runtime_upload(rt, weight, width);
+}
 
 dit_status text_norm_load(const dit_text_encoder *e, const dit_scope *scope, const char *name, const float **weight,
                           const float **bias)
@@ -54,6 +82,7 @@ dit_status text_norm_load(const dit_text_encoder *e, const dit_scope *scope, con
     *bias = NULL;
     if (e->shape.norm == DIT_NORM_LAYER) return scope_affine(scope, name, e->shape.facts.width, weight, bias);
     snprintf(full, sizeof full, "%s.weight", name);
+    if (e->shape.norms_add_one) return load_norm_above_one(e, scope, full, weight);
     return scope_vector(scope, full, e->shape.facts.width, DIT_INIT_NORM, weight);
 }
 
@@ -129,7 +158,11 @@ dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block
     DIT_TRY(scope_joined(&scope, names->down, f->width, f->inner, 0, &block->down));
     for (int i = 0; i < 2; i++)
         DIT_TRY(text_norm_load(e, &scope, names->norms[i], &block->norm_weight[i], &block->norm_bias[i]));
-    block->relative = e->relative;
+    for (int i = 0; e->shape.norms_outputs && i < 2; i++) {
+        const float *unused;
+        DIT_TRY(text_norm_load(e, &scope, names->output_norms[i], &block->output_norm[i], &unused));
+    }
+    block->relative = e->shape.window && !e->shape.slides[index] ? NULL : e->relative;
     return e->shape.bias_per_block ? text_distances_load(e, &scope, &block->relative) : DIT_OK;
 }
 
@@ -167,14 +200,27 @@ static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit
                                         .batch_v = v.stride,
                                         .bias = e->masked ? e->mask : NULL,
                                         .relative = block->relative,
-                                        .ld_relative = 2 * tokens - 1,
+                                        .ld_relative = e->shape.window ? 0 : 2 * tokens - 1,
                                         .kv_group = e->H / e->key_heads,
                                         .q_position = e->shape.causal ? e->positions : NULL,
                                         .k_position = e->shape.causal ? e->positions : NULL,
                                         .scale = (float)(e->shape.scale > 0 ? e->shape.scale : 1 / sqrt((double)D)),
+                                        .cap = (float)e->shape.cap,
                                         .out = e->attended,
                                         .ldo = cols,
                                         .batch_o = tokens * cols});
+}
+
+/* y += joined(x), or its norm. What a part read from `normed` is not needed any more. */
+static dit_status add_output(dit_text_encoder *e, const dit_joined *joined, dit_rows x, const float *norm, float *y)
+{
+    dit_runtime *rt = e->params.rt;
+    dit_rows to = rows_of(e, y, e->shape.facts.width);
+    if (!norm) return layer_joined_add(rt, joined, x, to, NULL, 0);
+    const dit_layer_norm settings = {.kind = e->shape.norm, .eps = (float)e->shape.eps, .weight = norm};
+    DIT_TRY(layer_joined_product(rt, joined, x, e->normed));
+    layer_normed_add(rt, e->normed, e->normed, &settings, to, NULL, 0);
+    return DIT_OK;
 }
 
 /* Norms each of H heads, where there is a weight, and rotates it. */
@@ -190,7 +236,7 @@ static void rotate(const dit_text_encoder *e, dit_rows x, int64_t H, const float
                                      .sin = e->sines});
 }
 
-/* y += attention(x) */
+/* y += attention(x), or its norm */
 static dit_status add_attention(dit_text_encoder *e, const text_block *block, const float *x, float *y)
 {
     dit_runtime *rt = e->params.rt;
@@ -207,7 +253,7 @@ static dit_status add_attention(dit_text_encoder *e, const text_block *block, co
         layer_linear(rt, &block->qkv, from, qkv, DIT_ACT_NONE);
     }
     attend(e, block, q, k, v);
-    return layer_joined_add(rt, &block->out, rows_of(e, e->attended, queries), rows_of(e, y, width), NULL, 0);
+    return add_output(e, &block->out, rows_of(e, e->attended, queries), block->output_norm[0], y);
 }
 
 /* x = activation(slope x) / slope */
@@ -218,7 +264,7 @@ static void activate_steep(dit_runtime *rt, float *x, int64_t elements, const te
     ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 1, .x = {x}, .a = {1 / s->slope}, .y = x});
 }
 
-/* y += MLP(x) */
+/* y += MLP(x), or its norm */
 static dit_status add_mlp(dit_text_encoder *e, const text_block *block, const float *x, float *y)
 {
     dit_runtime *rt = e->params.rt;
@@ -238,7 +284,7 @@ static dit_status add_mlp(dit_text_encoder *e, const text_block *block, const fl
                                               .y = hidden.data,
                                               .ldy = wide.ld,
                                               .activation = s->activation});
-    return layer_joined_add(rt, &block->down, hidden, rows_of(e, y, width), NULL, 0);
+    return add_output(e, &block->down, hidden, block->output_norm[1], y);
 }
 
 dit_status text_block_run(dit_text_encoder *e, const text_block *block)

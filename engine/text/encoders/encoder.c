@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* All architectures. */
-static const text_class *const classes[] = {&text_t5,    &text_umt5,           &text_mt5,     &text_bert,
-                                            &text_clip,  &text_clip_projected, &text_llama,   &text_clip_vision,
-                                            &text_qwen3, &text_qwen25_vl,      &text_mistral3};
+static const text_class *const classes[] = {&text_t5,    &text_umt5,           &text_mt5,      &text_bert,
+                                            &text_clip,  &text_clip_projected, &text_llama,    &text_clip_vision,
+                                            &text_qwen3, &text_qwen25_vl,      &text_mistral3, &text_gemma2};
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 /* ---- configs ----------------------------------------------------------------------------------------------------- */
@@ -55,6 +55,9 @@ static dit_status read_shape(const dit_config *config, const text_class **klass,
     DIT_TRY(find_class(config, klass));
     DIT_TRY((*klass)->read(config, out));
     const dit_text_encoder_facts *f = &out->facts;
+    if (out->theta > 0 && (f->head_dim < 2 || f->head_dim % 2))
+        return DIT_FAIL(DIT_ERR_SHAPE, "heads of %lld channels cannot be rotated: the width must be even",
+                        (long long)f->head_dim);
     if (f->heads % f->key_heads)
         return DIT_FAIL(DIT_ERR_SHAPE, "%lld key heads do not divide %lld heads", (long long)f->key_heads,
                         (long long)f->heads);
@@ -147,6 +150,7 @@ static dit_status load_first_distances(dit_text_encoder *e)
 {
     dit_scope first = e->root;
     char prefix[sizeof first.prefix];
+    if (e->shape.window) return text_window_make(e, &e->relative);
     if (!e->shape.buckets || e->shape.bias_per_block) return DIT_OK;
     snprintf(prefix, sizeof prefix, "%.60s%.60s0.", e->root.prefix, e->klass->names.block);
     snprintf(first.prefix, sizeof first.prefix, "%s", prefix);
@@ -261,6 +265,7 @@ static dit_status create(dit_text_encoder *e)
     e->key_heads = dit_tp_count(p->rt, f->key_heads);
     e->inner = dit_tp_count(p->rt, f->inner);
     e->blocks_run = blocks_of(p, f);
+    if (e->shape.window >= p->tokens) e->shape.window = 0; /* it hides nothing */
     e->states = p->states;
     if (!e->states.count && p->pooled && p->skip > 0) e->states = (dit_text_states){1, {f->layers - p->skip}};
     e->ends_normed = e->states.count ? e->states.after[e->states.count - 1] == f->layers : p->skip == 0;
@@ -382,6 +387,8 @@ static dit_status embed_text(dit_text_encoder *e, const dit_text_input *input)
     snprintf(full, sizeof full, "%s%s", e->root.prefix, e->tokens);
     if (!rt->ledger.counting_only) DIT_TRY(check_ids(e, input->ids));
     DIT_TRY(dit_weights_read_rows(rt, &e->weights, full, shape, input->ids, rows, DIT_INIT_TABLE, e->stream));
+    for (int64_t i = 0; s->embedding_scale > 0 && i < dit_runtime_values(rt, rows * s->facts.width); i++)
+        e->stream[i] *= (float)s->embedding_scale;
     if (s->types) DIT_TRY(add_table(e, names->types, s->types, 1));
     if (s->positions) DIT_TRY(add_table(e, names->positions, s->positions, e->params.tokens));
     return dit_runtime_upload(rt, e->stream, rows * s->facts.width);

@@ -9,6 +9,8 @@
 #include "engine/models/layers.h"
 #include "engine/text/encoders/encoder.h"
 
+enum { TEXT_MOST_WINDOWS = 256 };
+
 /* How an encoder computes, as its config says. */
 typedef struct {
     dit_text_encoder_facts facts;
@@ -20,14 +22,20 @@ typedef struct {
     bool biases;     /* linear layers of blocks have them, seeded ones too; a file says so itself */
     bool qkv_biases; /* seeded q, k and v of rotary encoders have them */
     dit_activation activation;
-    float slope;                   /* s of activation(s x) / s, which quick_gelu has; 0: 1 */
-    double scale;                  /* of the logits; 0: 1 / sqrt(head_dim) */
-    double theta;                  /* of rotary positions over halves of a head; 0: none */
-    int64_t buckets, max_distance; /* of a bias of distances on the logits; 0: none */
-    bool bias_per_block;           /* every block has a table of biases; else the first one's serves all */
-    int64_t positions, types;      /* rows of the tables that are added to embeddings; 0: there is none */
-    int64_t end_token;             /* pooled text is taken at the first such token; 0: at the largest id */
-    bool projected;                /* pooled text goes through a projection */
+    float slope;                    /* s of activation(s x) / s, which quick_gelu has; 0: 1 */
+    double scale;                   /* of the logits; 0: 1 / sqrt(head_dim) */
+    double cap;                     /* of the logits, as dit_attention_args has it; 0: none */
+    double embedding_scale;         /* embeddings are multiplied by it; 0: they are not */
+    bool norms_add_one;             /* a norm's weights are stored less 1 */
+    bool norms_outputs;             /* a block is x = x + norm(f(norm(x))) */
+    int64_t window;                 /* in blocks that `slides` names, a token sees itself and window - 1 before it */
+    bool slides[TEXT_MOST_WINDOWS]; /* by block; window 0: none does */
+    double theta;                   /* of rotary positions over halves of a head; 0: none */
+    int64_t buckets, max_distance;  /* of a bias of distances on the logits; 0: none */
+    bool bias_per_block;            /* every block has a table of biases; else the first one's serves all */
+    int64_t positions, types;       /* rows of the tables that are added to embeddings; 0: there is none */
+    int64_t end_token;              /* pooled text is taken at the first such token; 0: at the largest id */
+    bool projected;                 /* pooled text goes through a projection */
 } text_shape;
 
 /* Names of parameters. Those of a block stand behind its prefix, e.g. "encoder.block.3."; lists end with NULL. */
@@ -37,6 +45,7 @@ typedef struct {
     const char *positions, *types, *embedding_norm;
     const char *block;
     const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
+    const char *output_norms[2];         /* of what they give, where the shape has such norms */
     const char *head_norms[2];           /* of q, of k, over a head, before they are rotated; NULL: none */
     const char *in[3], *down;            /* in: where gated, the layer that is activated comes first */
     const char *ungated;                 /* instead of `in` where an MLP is not gated; NULL: `in` */
@@ -52,7 +61,7 @@ typedef struct {
     dit_status (*read)(const dit_config *config, text_shape *out);
 } text_class;
 extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_clip_vision, text_bert,
-    text_llama, text_qwen3, text_qwen25_vl, text_mistral3;
+    text_llama, text_qwen3, text_qwen25_vl, text_mistral3, text_gemma2;
 
 /* One block's weights. */
 typedef struct {
@@ -60,8 +69,9 @@ typedef struct {
     dit_joined out, down;
     dit_linear in;
     const float *norm_weight[2], *norm_bias[2];
-    const float *head_norm[2]; /* [head_dim] in the order of the packed q and k; NULL: none */
-    const float *relative;     /* [H, 2 tokens - 1] of dit_attention_args, or NULL */
+    const float *output_norm[2]; /* NULL: none */
+    const float *head_norm[2];   /* [head_dim] in the order of the packed q and k; NULL: none */
+    const float *relative;       /* [H, 2 tokens - 1] of dit_attention_args, or NULL; of windows [2 tokens - 1] */
 } text_block;
 
 struct dit_text_encoder {
@@ -76,7 +86,7 @@ struct dit_text_encoder {
     dit_text_states states;                         /* the caller's, or that which is taken beside pooled text */
     bool ends_normed;                               /* the last state that is taken has gone through the final norm */
     text_block *blocks;                             /* [blocks_run], or 1 if streamed */
-    const float *relative;                          /* of all blocks, or NULL */
+    const float *relative;                          /* of all blocks, or of those with a window; NULL */
     const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
     dit_linear projection, patch;
     float *patches;              /* [batch, tokens - 1, 3 patch patch], or NULL */
@@ -98,6 +108,12 @@ dit_status text_activation_find(const char *key, const char *name, text_shape *s
 /* The same by the config's hidden_act, or `usual` where it is absent. */
 dit_status text_activation_read(const dit_config *config, const char *usual, text_shape *shape);
 
+/* ---- rotation.c -------------------------------------------------------------------------------------------------- */
+
+/* Reads rope_scaling and rope_parameters, which may be absent; *theta stays where neither has it. Errors:
+ * DIT_ERR_UNSUPPORTED for rotations that are not the plain one. */
+dit_status text_rotation_read(const dit_config *config, double *theta);
+
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 
 /* Loads block `index`, this rank's share, into rt->run. Errors: those of weights. */
@@ -109,6 +125,8 @@ dit_status text_norm_load(const dit_text_encoder *encoder, const dit_scope *scop
                           const float **weight, const float **bias);
 /* y = norm(x) of all rows. */
 void text_norm_run(const dit_text_encoder *encoder, const float *x, const float *weight, const float *bias, float *y);
+/* Makes biases of distances that leave each token the keys of its window: *out [2 tokens - 1] in rt->run. */
+dit_status text_window_make(const dit_text_encoder *encoder, const float **out);
 /* Loads a table of biases, [buckets, heads], and spreads it over distances: *out [H, 2 tokens - 1] in rt->run. */
 dit_status text_distances_load(const dit_text_encoder *encoder, const dit_scope *scope, const float **out);
 

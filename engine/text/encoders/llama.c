@@ -5,8 +5,6 @@
  * Qwen3 Technical Report (arXiv:2505.09388). */
 #include "engine/text/encoders/encoder_impl.h"
 
-#include "base/words.h"
-
 #include <math.h>
 
 typedef struct {
@@ -31,47 +29,16 @@ static const dit_config_field fields[] = {
 static const dit_config_only only[] = {
     {"attention_bias", "false"}, {"mlp_bias", "false"}, {"use_sliding_window", "false"}, {0}};
 
-/* Reads the kind of rotation, under one of two keys. Of text alone the axes of "mrope" have one position, so that it is
- * the plain one. */
-static dit_status require_plain(const dit_config *rotation, const char *key)
-{
-    static const char *const plain[] = {"default", "mrope", NULL};
-    const char *type = plain[0];
-    DIT_TRY(dit_json_optional_string(rotation->doc, rotation->object, rotation->pointer, key, &type));
-    if (dit_words_find(plain, type) >= 0) return DIT_OK;
-    return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s/%s is %.80s", rotation->pointer, key, type),
-                              "implemented", plain);
-}
-
-/* Reads an object about rotations, which may be absent: newer releases of transformers write rope_theta into it. */
-static dit_status read_rotation(const dit_config *config, const char *key, double *theta)
-{
-    const cJSON *object = NULL;
-    char at[256];
-    if (cJSON_IsNull(dit_json_member(config->object, key))) return DIT_OK;
-    DIT_TRY(dit_json_optional_object(config->doc, config->object, config->pointer, key, &object));
-    if (!object) return DIT_OK;
-    dit_json_pointer_join(at, sizeof at, config->pointer, key);
-    const dit_config rotation = {config->doc, object, at};
-    DIT_TRY(require_plain(&rotation, "rope_type"));
-    DIT_TRY(require_plain(&rotation, "type"));
-    return dit_json_optional_number(config->doc, object, at, "rope_theta", 1, 1e9, theta);
-}
-
 static dit_status read_config(const dit_config *config, text_shape *out)
 {
     llama_config c;
     double theta = 0;
     DIT_TRY(dit_config_require_only(config, only));
-    DIT_TRY(read_rotation(config, "rope_scaling", &theta));
-    DIT_TRY(read_rotation(config, "rope_parameters", &theta));
+    DIT_TRY(text_rotation_read(config, &theta));
     DIT_TRY(dit_config_read(config, fields, &c));
     if (theta > 0) c.theta = theta;
     if (!c.key_heads) c.key_heads = c.heads;
     if (!c.head_dim) c.head_dim = c.width / c.heads;
-    if (c.head_dim < 2 || c.head_dim % 2)
-        return DIT_FAIL(DIT_ERR_SHAPE, "heads of %lld channels cannot be rotated: the width must be even",
-                        (long long)c.head_dim);
     *out = (text_shape){.norm = DIT_NORM_RMS, .eps = c.eps, .causal = true, .gated = true, .theta = c.theta};
     out->facts = (dit_text_encoder_facts){.layers = c.layers,
                                           .width = c.width,
