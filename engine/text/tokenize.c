@@ -136,7 +136,7 @@ dit_status dit_tokenize(const dit_tokenizer *t, const char *text, const dit_toke
         return DIT_FAIL(DIT_ERR_SHAPE, "a row of %lld ids is not in 1..%d", (long long)rule->length,
                         DIT_TOKEN_LENGTH_MAX);
     dit_status st = make_row(t, text, rule->length, rule->no_special_tokens, &row);
-    int64_t padding = rule->length - row.count, start = t->pads_left ? padding : 0;
+    int64_t padding = rule->length - row.count, start = t->pads_left && !rule->pads_behind ? padding : 0;
     if (st == DIT_OK && padding > 0 && t->facts.pad < 0)
         st = DIT_FAIL(DIT_ERR_SHAPE, "the tokenizer has no token to pad %d ids to %lld with", row.count,
                       (long long)rule->length);

@@ -30,6 +30,10 @@ static const char *const clip_files[] = {"vocab.json", NULL}, *const bert_files[
     {                                                                                                                  \
         NULL, "<|endoftext|>", "<|endoftext|>", NULL, "<|endoftext|>"                                                  \
     }
+#define GEMMA_ROLES                                                                                                    \
+    {                                                                                                                  \
+        "<bos>", "<eos>", "<unk>", NULL, "<pad>"                                                                       \
+    }
 #define LLAMA_ROLES                                                                                                    \
     {                                                                                                                  \
         "<s>", "</s>", "<unk>"                                                                                         \
@@ -38,20 +42,22 @@ static const char *const clip_files[] = {"vocab.json", NULL}, *const bert_files[
 /* All classes. The first of its files that is there is what a slow class reads, and tokenizer.json where none is; a fast one
  * reads tokenizer.json, and converts its file where that is missing or the config has "add_prefix_space". */
 static const dit_tokenizer_class classes[] = {
-    {"BertTokenizer", false, bert_files, dit_open_bert, BERT_ROLES, 0, false},
-    {"BertTokenizerFast", true, NULL, NULL, BERT_ROLES, 0, false},
-    {"CLIPTokenizer", false, clip_files, dit_open_clip, CLIP_ROLES, 0, false},
-    {"CLIPTokenizerFast", true, NULL, NULL, CLIP_ROLES, 0, false},
-    {"LlamaTokenizer", true, NULL, NULL, LLAMA_ROLES, 0, true},
-    {"LlamaTokenizerFast", true, NULL, NULL, LLAMA_ROLES, 0, true},
-    {"MT5Tokenizer", false, t5_files, dit_open_t5, T5_ROLES, 100, false},
-    {"MT5TokenizerFast", true, t5_files, dit_open_t5_fast, T5_ROLES, 100, false},
-    {"PreTrainedTokenizerFast", true, NULL, NULL, {NULL}, 0, false},
-    {"Qwen2Tokenizer", false, clip_files, dit_open_qwen2, QWEN_ROLES, 0, false},
-    {"Qwen2TokenizerFast", true, NULL, NULL, QWEN_ROLES, 0, false},
-    {"T5Tokenizer", false, t5_files, dit_open_t5, T5_ROLES, 100, false},
-    {"T5TokenizerFast", true, t5_files, dit_open_t5_fast, T5_ROLES, 100, false},
-    {"TokenizersBackend", true, NULL, NULL, {NULL}, 0, false}, /* PreTrainedTokenizerFast since transformers 5 */
+    {"BertTokenizer", false, bert_files, dit_open_bert, BERT_ROLES, 0, false, false},
+    {"BertTokenizerFast", true, NULL, NULL, BERT_ROLES, 0, false, false},
+    {"CLIPTokenizer", false, clip_files, dit_open_clip, CLIP_ROLES, 0, false, false},
+    {"CLIPTokenizerFast", true, NULL, NULL, CLIP_ROLES, 0, false, false},
+    {"GemmaTokenizer", true, NULL, NULL, GEMMA_ROLES, 0, true, true}, /* as transformers 5 has it: no tokenizer.model */
+    {"GemmaTokenizerFast", true, NULL, NULL, GEMMA_ROLES, 0, true, true},
+    {"LlamaTokenizer", true, NULL, NULL, LLAMA_ROLES, 0, true, false},
+    {"LlamaTokenizerFast", true, NULL, NULL, LLAMA_ROLES, 0, true, false},
+    {"MT5Tokenizer", false, t5_files, dit_open_t5, T5_ROLES, 100, false, false},
+    {"MT5TokenizerFast", true, t5_files, dit_open_t5_fast, T5_ROLES, 100, false, false},
+    {"PreTrainedTokenizerFast", true, NULL, NULL, {NULL}, 0, false, false},
+    {"Qwen2Tokenizer", false, clip_files, dit_open_qwen2, QWEN_ROLES, 0, false, false},
+    {"Qwen2TokenizerFast", true, NULL, NULL, QWEN_ROLES, 0, false, false},
+    {"T5Tokenizer", false, t5_files, dit_open_t5, T5_ROLES, 100, false, false},
+    {"T5TokenizerFast", true, t5_files, dit_open_t5_fast, T5_ROLES, 100, false, false},
+    {"TokenizersBackend", true, NULL, NULL, {NULL}, 0, false, false}, /* PreTrainedTokenizerFast since transformers 5 */
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
@@ -135,7 +141,8 @@ static dit_status read_sides(const dit_tokenizer_source *source, dit_tokenizer *
     static const char *const keys[] = {"padding_side", "truncation_side"};
     bool *const left[] = {&out->pads_left, &out->cuts_left};
     for (int i = 0; i < 2; i++) {
-        const char *side = dit_json_text_or(source->config.root, keys[i], "right");
+        const char *usual = i == 0 && source->klass->pads_left ? "left" : "right";
+        const char *side = dit_json_text_or(source->config.root, keys[i], usual);
         int found = dit_words_find(sides, side);
         if (found < 0) return dit_json_fail_word(&source->config, "", keys[i], side, sides);
         *left[i] = found == 1;

@@ -46,6 +46,7 @@ void dit_tokenizer_describe(const dit_tokenizer *tokenizer, dit_tokenizer_facts 
 typedef struct {
     int64_t length; /* ids of a row, 1..DIT_TOKEN_LENGTH_MAX: what is longer is cut, what is shorter is padded */
     bool no_special_tokens; /* true: neither a start nor an end is added */
+    bool pads_behind;       /* padding stands behind the text, whatever the folder says */
 } dit_token_rule;
 
 /* Fills ids [length] and, unless it is NULL, mask [length] (1 token, 0 padding) from NUL-terminated UTF-8, as

@@ -52,6 +52,7 @@ struct dit_tokenizer_class {
     const char *roles[DIT_ROLE_COUNT]; /* tokens, when no file names them */
     int64_t extra_ids;
     bool frames_text; /* bos and eos are added as the config says, whatever tokenizer.json does */
+    bool pads_left;   /* where no file says on which side */
 };
 
 /* Writes FOLDER/NAME. Errors: DIT_ERR_USAGE for a path that is too long. */

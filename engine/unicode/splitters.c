@@ -28,6 +28,18 @@ dit_status dit_step_split_pattern(const dit_step *step, dit_span text, bool firs
     return DIT_OK;
 }
 
+/* Every match ends a piece. */
+static dit_status run_split_behind(const dit_step *step, dit_span text, bool first, dit_pieces *out)
+{
+    size_t at = 0, start, end;
+    while (at < text.length) {
+        DIT_TRY(dit_pattern_find(step->pattern, text, at, &start, &end));
+        add_part(out, text, at, end, first);
+        at = end;
+    }
+    return DIT_OK;
+}
+
 dit_status dit_step_split_words(const dit_step *step, dit_span text, bool first, dit_pieces *out)
 {
     dit_span rest = text;
@@ -204,7 +216,8 @@ static dit_status make_bytes(const dit_step_source *s)
 
 static dit_status make_split(const dit_step_source *s)
 {
-    static const char *const behaviors[] = {"Isolated", "Removed", NULL};
+    enum { REMOVED = 1, MERGED = 2 };
+    static const char *const behaviors[] = {"Isolated", "Removed", "MergedWithPrevious", NULL};
     const char *behavior;
     bool invert = false;
     dit_step step = {.run = dit_step_split_pattern};
@@ -215,8 +228,12 @@ static dit_status make_split(const dit_step_source *s)
         return dit_words_hint_all(dit_json_fail(s->doc, s->pointer, DIT_ERR_UNSUPPORTED,
                                                 "the behavior %.80s of Split is not implemented", behavior),
                                   "there are", behaviors);
-    step.flags[DIT_SPLIT_DROP_REST] = found == 1 && invert;
-    step.flags[DIT_SPLIT_DROP_MATCHES] = found == 1 && !invert;
+    if (found == MERGED && invert)
+        return dit_json_fail(s->doc, s->pointer, DIT_ERR_UNSUPPORTED,
+                             "invert of a Split that is MergedWithPrevious is not implemented");
+    if (found == MERGED) step.run = run_split_behind;
+    step.flags[DIT_SPLIT_DROP_REST] = found == REMOVED && invert;
+    step.flags[DIT_SPLIT_DROP_MATCHES] = found == REMOVED && !invert;
     DIT_TRY(dit_pattern_read(s->doc, s->object, s->pointer, &step.pattern));
     return dit_steps_add(s->steps, &step);
 }

@@ -45,6 +45,7 @@ CASES = {
     ("mt5", "T5Tokenizer"): 256,
     ("bert", "BertTokenizer"): 77,
     ("bert_fast", "BertTokenizerFast"): 77,
+    ("gemma", "GemmaTokenizerFast"): 256,
     ("llama", "LlamaTokenizerFast"): 351,
     ("mistral", "PreTrainedTokenizerFast"): 128,
     ("qwen2", "Qwen2Tokenizer"): 128,
@@ -387,6 +388,38 @@ def make_llama():
     write("llama", "special_tokens_map.json", {"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>", "pad_token": "<pad>"})
 
 
+GEMMA = [token("<pad>"), token("<eos>"), token("<bos>"), token("<unk>"), token("<mask>", special=False),
+         *(token(f"<unused{i}>", special=False) for i in range(4)), token("<start_of_turn>"), token("<end_of_turn>"),
+         *(token("\n" * i, special=False) for i in range(1, 6)), *(token("▁" * i, special=False) for i in range(2, 6)),
+         token("<table>", special=False), token("</table>", special=False)]
+
+
+def make_gemma():
+    """As Gemma 2's: a normaliser that makes blanks U+2581, words that no splitter parts, tokens of bytes for rare characters."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    t.train_from_iterator(corpus(11, 4000), trainers.BpeTrainer(vocab_size=900, limit_alphabet=150, show_progress=False))
+    model = json.loads(t.to_str())["model"]
+    front = [*(n["content"] for n in GEMMA), *(f"<0x{b:02X}>" for b in range(256))]
+    ids = {piece: i for i, piece in enumerate([*front, *(p for p in sorted(model["vocab"], key=model["vocab"].get) if p not in front)])}
+    t = Tokenizer(models.BPE(ids, [tuple(m) for m in model["merges"]], unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    made = json.loads(t.to_str())
+    made["normalizer"] = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    made["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+    made["post_processor"] = json.loads(processors.TemplateProcessing(
+        single="<bos> $A", pair="<bos> $A <bos>:1 $B:1", special_tokens=[("<bos>", ids["<bos>"])]).__getstate__())
+    made["decoder"] = json.loads(decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]).__getstate__())
+    made["added_tokens"] = [{"id": ids[n["content"]], **n} for n in GEMMA]
+    write("gemma", "tokenizer.json", made, pretty=False)
+    write("gemma", "tokenizer_config.json", {
+        "add_bos_token": True, "add_eos_token": False, "added_tokens_decoder": {str(ids[n["content"]]): n for n in GEMMA},
+        "additional_special_tokens": ["<start_of_turn>", "<end_of_turn>"], "bos_token": "<bos>", "clean_up_tokenization_spaces": False,
+        "eos_token": "<eos>", "model_max_length": 1000000000000000019884624838656, "pad_token": "<pad>",
+        "sp_model_kwargs": {}, "spaces_between_special_tokens": False, "tokenizer_class": "GemmaTokenizer", "unk_token": "<unk>",
+        "use_default_system_prompt": False})
+
+
 def make_mistral():
     """As Mistral Small 3's: a template has all special tokens, and padding stands on the left."""
     from tokenizers import AddedToken, processors
@@ -450,6 +483,7 @@ def make():
     make_t5()
     make_bert()
     make_llama()
+    make_gemma()
     make_mistral()
     make_qwen2()
 
@@ -532,6 +566,7 @@ def part_tokenizers():
         "Split isolated": make(p.Split(Regex(r"\w+|[^\w\s]"), "isolated")),
         "Split removed": make(p.Split(Regex(r"\W+"), "removed")),
         "Split by a text": make(p.Split("fo", "removed")),
+        "Split merged with previous": make(p.Split("o", "merged_with_previous")),
         "NFKC, Lowercase, Strip": make(p.Whitespace(), n.Sequence([n.NFKC(), n.Lowercase(), n.Strip()])),
         "NFD, StripAccents": make(p.WhitespaceSplit(), n.Sequence([n.NFD(), n.StripAccents()])),
         "NFKD": make(p.WhitespaceSplit(), n.NFKD()),
@@ -580,6 +615,8 @@ HUNYUAN_VIDEO = (
     "of the objects.3. Actions, events, behaviors temporal relationships, physical movement changes of the objects."
     "4. background environment, light, style and atmosphere.5. camera angles, movements, and transitions used in the video:"
     "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>")
+LUMINA2 = ("You are an assistant designed to generate superior images with the superior degree of image-text alignment based on "
+           "textual prompts or user prompts. <Prompt Start> {}")
 QWEN_USER = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 QWEN_SYSTEM = (
     "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, spatial relationships "
@@ -607,6 +644,7 @@ PIPELINES = {
     "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
                                  ("t5_fast", "T5TokenizerFast", 256, str)],
     "WanPipeline": [("umt5", "T5TokenizerFast", 512, clean_wan)],
+    "Lumina2Pipeline": [("gemma", "GemmaTokenizerFast", 256, LUMINA2.format)],
     "ZImagePipeline": [("qwen2", "Qwen2Tokenizer", 512, QWEN_USER.format)],
     "Flux2KleinPipeline": [("qwen2_fast", "Qwen2TokenizerFast", 512, (QWEN_USER + "<think>\n\n</think>\n\n").format)],
     "Flux2Pipeline": [("mistral", "PreTrainedTokenizerFast", 512, clean_flux2)],
@@ -638,7 +676,10 @@ def compare_prompts(engine, count, seed):
             answer = subprocess.run([engine, "--tokenize", folder], input=json.dumps(asked).encode(), stdout=subprocess.PIPE, check=True)
             for (source, cls, length, clean), got in zip(parts, json.loads(answer.stdout)["tokenizers"]):
                 cleaned = [clean(p) for p in asked]
-                want = [(row, mask) for _, row, mask in answers(load(source, cls), length, cleaned)]
+                tokenizer = load(source, cls)
+                if name == "Lumina2Pipeline":  # it sets the side itself
+                    tokenizer.padding_side = "right"
+                want = [(row, mask) for _, row, mask in answers(tokenizer, length, cleaned)]
                 wrong = [i for i, row in enumerate(got["rows"]) if (row["ids"], row["mask"]) != want[i]]
                 print(f"{name} {got['name']}: {len(asked) - len(wrong)} of {len(asked)} prompts equal")
                 for i in wrong[:5]:
