@@ -51,7 +51,8 @@ static const dit_architecture architectures[] = {
      .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true},
     {.class_name = "Lumina2Transformer2DModel",
      .kinds = {{"num_refiner_layers", UNIFIED_BLOCK}, {"num_layers", UNIFIED_BLOCK}},
-     .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2},
+     .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2,
+     .guidance_norm_kind = DIT_GUIDANCE_NORM_ROWS},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true},
@@ -64,7 +65,7 @@ static const dit_architecture architectures[] = {
     {.class_name = "ZImageTransformer2DModel",
      .kinds = {{"n_refiner_layers", UNIFIED_BLOCK}, {"n_layers", UNIFIED_BLOCK}},
      .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2,
-     .guidance_offset = 1},
+     .guidance_offset = 1, .guidance_norm_kind = DIT_GUIDANCE_NORM_WHOLE},
 };
 /* clang-format on */
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -141,6 +142,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->text_multiple = architecture->text_multiple;
     facts->guidance_branches = architecture->guidance_branches;
     facts->guidance_offset = architecture->guidance_offset;
+    facts->guidance_norm_kind = architecture->guidance_norm_kind;
     facts->lone_branch = architecture->lone_branch;
     if (architecture->time_alone)
         facts->time_width = sizes->time_width ? sizes->time_width : sizes->heads * sizes->head_dim;

@@ -33,12 +33,13 @@ typedef struct {
     bool time_alone;           /* the timestep is embedded without the prompt                                         */
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
     double guidance_offset;    /* dit_facts.guidance_offset                                                           */
-    bool joint;                /* text takes part in the self-attention                                               */
-    bool drops_text;           /* the last block does not write the text                                              */
-    bool paired;               /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
-    bool per_frame;            /* self-attention spans one frame of a clip                                            */
-    bool cross_is_hidden;      /* cross_attention_dim is the hidden size                                              */
-    bool lone_branch;          /* a forward may be of the positive branch alone (dit_window.positive)                 */
+    dit_guidance_norm_kind guidance_norm_kind; /* dit_facts.guidance_norm_kind                                        */
+    bool joint;           /* text takes part in the self-attention                                               */
+    bool drops_text;      /* the last block does not write the text                                              */
+    bool paired;          /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
+    bool per_frame;       /* self-attention spans one frame of a clip                                            */
+    bool cross_is_hidden; /* cross_attention_dim is the hidden size                                              */
+    bool lone_branch;     /* a forward may be of the positive branch alone (dit_window.positive)                 */
 } dit_architecture;
 
 /* The row at `index` from 0; NULL behind the last. */

@@ -167,6 +167,34 @@ dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_fac
     return DIT_OK;
 }
 
+dit_status dit_facts_norm_guidance(double cfg_normalization, double cfg_trunc_ratio, dit_facts *facts)
+{
+    bool rows = facts->guidance_norm_kind == DIT_GUIDANCE_NORM_ROWS;
+    if (cfg_normalization > 0 && facts->guidance_norm_kind == DIT_GUIDANCE_NORM_NONE)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "cfg_normalization %g: pipelines of %s do not scale predictions",
+                        cfg_normalization, facts->family);
+    if (cfg_normalization > 0 && cfg_normalization != 1 && rows)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "cfg_normalization %g of %s", cfg_normalization, facts->family),
+            "its pipeline has it on, 1, or off, 0");
+    if (cfg_trunc_ratio < 1 && !rows)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "cfg_trunc_ratio %g: pipelines of %s guide every step", cfg_trunc_ratio,
+                        facts->family);
+    facts->cfg_normalization = cfg_normalization;
+    facts->unguided_steps = 0;
+    for (int64_t i = 0; i < facts->steps; i++) /* in double, as the pipeline compares */
+        facts->unguided_steps += (double)(i + 1) / (double)facts->steps > cfg_trunc_ratio;
+    return DIT_OK;
+}
+
+static dit_status read_guidance_norm(const case_view *v, dit_facts *out)
+{
+    double normalization = 0, ratio = 1;
+    DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "cfg_normalization", 0, 1000, &normalization));
+    DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "cfg_trunc_ratio", 0, 1, &ratio));
+    return dit_facts_norm_guidance(normalization, ratio, out);
+}
+
 /* A document that describes its model says how many branches it has, whatever the scale. */
 static dit_status read_guidance(const case_view *v, dit_facts *out)
 {
@@ -202,6 +230,7 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(read_guidance(&v, out));
     DIT_TRY(dit_json_require_int(doc, v.run, v.run_at, "num_images", 1, 4096, &out->num_images));
     DIT_TRY(dit_json_require_int(doc, v.run, v.run_at, "num_inference_steps", 1, 100000, &out->steps));
+    DIT_TRY(read_guidance_norm(&v, out));
     DIT_TRY(read_latent(&v, out));
     dit_facts_resize(out);
     out->two_transformers = dit_json_member(v.model, "transformer_2") != NULL;

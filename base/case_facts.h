@@ -17,6 +17,10 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
  * has one where true_cfg_scale (diffusers' name; 0 or 1: none) is above 1. Errors: DIT_ERR_CONSTRAINT_CFG for a model that
  * has two branches already. */
 dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_facts *facts);
+/* Settles what happens to guided predictions, of facts with their steps: a factor of their norms (0: nothing), and the share
+ * of the steps, from the first on, that are guided (1: all; diffusers' cfg_trunc_ratio). Errors: DIT_ERR_UNSUPPORTED for
+ * what the pipeline of the class does not have. */
+dit_status dit_facts_norm_guidance(double cfg_normalization, double cfg_trunc_ratio, dit_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -88,3 +88,11 @@ void dit_facts_resize(dit_facts *facts)
     facts->token_channels = dit_latent_token_channels(&facts->latent);
     facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
 }
+
+int64_t dit_facts_guidance_norms(const dit_facts *facts)
+{
+    const dit_latent *latent = &facts->latent;
+    if (facts->guidance_branches != 2 || !(facts->cfg_normalization > 0)) return 0;
+    if (facts->guidance_norm_kind == DIT_GUIDANCE_NORM_WHOLE) return 1;
+    return facts->guidance_norm_kind == DIT_GUIDANCE_NORM_ROWS ? latent->channels * latent->frames * latent->height : 0;
+}

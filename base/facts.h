@@ -34,6 +34,14 @@ typedef struct {
 } dit_block_run;
 enum { DIT_MAX_BLOCK_RUNS = 64 };
 
+/* What a guided prediction may be scaled by, where a run asks for it (cfg_normalization): its norms beside those of the
+ * positive one. */
+typedef enum {
+    DIT_GUIDANCE_NORM_NONE, /* the pipelines of the class have no such thing                                          */
+    DIT_GUIDANCE_NORM_ROWS, /* each row of cells of a channel gets the norm of the positive one's (Lumina-Image 2.0)  */
+    DIT_GUIDANCE_NORM_WHOLE, /* the whole image's norm is at most that of the positive one times a factor (Z-Image)    */
+} dit_guidance_norm_kind;
+
 /* What legality and volumes need to know of a model and its run; see case_facts.h. */
 typedef struct {
     char family[64];   /* diffusers class, "PixArtTransformer2DModel"          */
@@ -51,15 +59,21 @@ typedef struct {
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
     double guidance_offset; /* a pipeline that adds guidance_scale times the difference to the positive prediction has
                                   1, one that adds it to the negative one 0; two branches run where the sum is above 1 */
-    int64_t time_width;     /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
-    bool lone_branch;       /* a forward may be of the positive one alone           */
-    int64_t steps;          /* num_inference_steps                                  */
-    bool joint;             /* text takes part in the self-attention                */
-    int64_t parameters;     /* estimate from the shapes; weights of one full copy of a transformer */
-    bool two_transformers;  /* of one config: early steps run the first, late ones the second    */
-    int64_t mlp_ratio;      /* inner width of the MLP over hidden                   */
-    int64_t picture_tokens; /* of a conditioning picture (Wan); 0: none             */
-    int64_t element_bytes;  /* of activations; 0: 4. Latents have 4 always          */
+    dit_guidance_norm_kind guidance_norm_kind;
+    double cfg_normalization; /* the factor of that norm; 0: predictions are not scaled */
+    int64_t unguided_steps;   /* the last steps that take the positive prediction alone (cfg_trunc_ratio) */
+    int64_t time_width;       /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
+    bool lone_branch;         /* a forward may be of the positive one alone           */
+    int64_t steps;            /* num_inference_steps                                  */
+    bool joint;               /* text takes part in the self-attention                */
+    int64_t parameters;       /* estimate from the shapes; weights of one full copy of a transformer */
+    bool two_transformers;    /* of one config: early steps run the first, late ones the second    */
+    int64_t mlp_ratio;        /* inner width of the MLP over hidden                   */
+    int64_t picture_tokens;   /* of a conditioning picture (Wan); 0: none             */
+    int64_t
+        picture_channels;  /* floats that a picture lays beside each token of the latent (FLUX.1 Fill), as the model's
+                                 config says, not a case; 0: none */
+    int64_t element_bytes; /* of activations; 0: 4. Latents have 4 always          */
 } dit_facts;
 /* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
 dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);
@@ -69,6 +83,10 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
  * ranks share. */
 int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks);
 int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks);
+
+/* Norms of one image that ranks add up in every guided step, for the guided prediction and for the positive one each; 0:
+ * there are none. `facts` have their latent's extents. */
+int64_t dit_facts_guidance_norms(const dit_facts *facts);
 
 /* How many transformers a run has. */
 static inline int64_t dit_facts_transformers(const dit_facts *facts)

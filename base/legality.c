@@ -209,6 +209,17 @@ static dit_status check_transformers(const dit_parallel *parallel, const dit_fac
                           "make every step synchronous: warmup_steps %lld", (long long)facts->steps);
 }
 
+/* A pipeline has the bands of a step one after the other, and a norm is over rows that bands divide. */
+static dit_status check_norms(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION);
+    if (stages == 1 || !dit_facts_guidance_norms(facts)) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "cfg_normalization beside pipefusion_degree %lld", (long long)stages),
+        "it needs all rows of a step at one time: use ulysses, ring, patch, tensor or cfg degrees, or "
+        "cfg_normalization 0");
+}
+
 static dit_status check_ring(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
@@ -248,9 +259,9 @@ static dit_status check_switch(const dit_parallel *parallel, const dit_facts *fa
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world,     check_stages, check_listed_stages, check_patches, check_frames,
-        check_displaced, check_rows,   check_cfg,           check_heads,   check_tokens,
-        check_text,      check_images, check_transformers,  check_ring,    check_switch,
+        check_world,        check_stages, check_listed_stages, check_patches, check_frames, check_displaced,
+        check_rows,         check_cfg,    check_heads,         check_tokens,  check_text,   check_images,
+        check_transformers, check_ring,   check_switch,        check_norms,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

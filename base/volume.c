@@ -51,6 +51,8 @@
  *            steps but the very last and not after the fill
  *            the last to all others, in the end: latents     N-1                   images n token_channels e
  *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
+ *   norms    with cfg_normalization ulysses, then ring or    N-1 a guided step     images 2 g 8
+ *            patch add up g norms of an image, twice
  *
  *   cache    two sums of each test, over ulysses, then ring, N-1 a test             16, times the degrees before
  *            then cfg: each gathers what the one before has easycache: four         32, times the degrees before
@@ -288,6 +290,17 @@ static void predict_guidance(const dit_share *s, const dit_facts *facts, dit_vol
                latent_bytes(s, facts));
 }
 
+static void predict_norms(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
+                          dit_volume_table *out)
+{
+    int64_t bytes = s->images * 2 * dit_facts_guidance_norms(facts) * (int64_t)sizeof(double);
+    for (int axis = 0; axis < DIT_AXIS_COUNT && bytes; axis++) {
+        if (!dit_axis_get((dit_axis)axis)->sequence) continue;
+        add(&out->at[axis][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP],
+            (facts->steps - facts->unguided_steps) * (dit_parallel_degree(parallel, (dit_axis)axis) - 1), bytes);
+    }
+}
+
 /* Over the axes that share rows, from the fastest; then over the groups that make different images. */
 static void predict_gather(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
                            dit_volume_table *out)
@@ -310,6 +323,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     if (s.t > 1) predict_tensor(&s, parallel, facts, out);
     if (s.stages > 1) predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
+    predict_norms(&s, parallel, facts, out);
     predict_gather(&s, parallel, facts, out);
 }
 

@@ -110,19 +110,10 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"height_px",
-                                       "width_px",
-                                       "num_frames",
-                                       "num_images",
-                                       "num_inference_steps",
-                                       "guidance_scale",
-                                       "style",
-                                       "image_meta_size",
-                                       "seed",
-                                       "true_cfg_scale",
-                                       "noise",
-                                       "guidance_scale_2",
-                                       NULL};
+    static const char *const keys[] = {
+        "height_px", "width_px",         "num_frames", "num_images",     "num_inference_steps", "guidance_scale",
+        "style",     "image_meta_size",  "seed",       "true_cfg_scale", "cfg_normalization",   "cfg_trunc_ratio",
+        "noise",     "guidance_scale_2", NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
@@ -138,6 +129,9 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     if (dit_json_member(run, "guidance_scale_2") && !out->two_transformers)
         return dit_json_fail(doc, "/run/guidance_scale_2", DIT_ERR_JSON_VALUE, "the model has no second transformer");
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
+    out->cfg_trunc_ratio = 1;
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_normalization", 0, 1000, &out->cfg_normalization));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_trunc_ratio", 0, 1, &out->cfg_trunc_ratio));
     DIT_TRY(dit_json_optional_string(doc, run, "/run", "noise", &noise));
     int kind = dit_words_find(dit_noise_names, noise);
     if (kind < 0) return dit_json_fail_word(doc, "/run/noise", "noise", noise, dit_noise_names);
@@ -147,16 +141,17 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
-/* Reads {"path": "FILE", "strength": 0.6}. As diffusers' get_timesteps: the last int(N * strength) steps are run. */
+/* Reads {"path": "FILE", "strength": 0.6, "mask": "FILE"}. As diffusers' get_timesteps: the last int(N * strength) steps are run. */
 static dit_status read_image(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"path", "strength", NULL};
+    static const char *const keys[] = {"path", "strength", "mask", NULL};
     const cJSON *image = NULL;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "image", &image));
     if (!image) return DIT_OK;
     out->strength = 0.6;
     DIT_TRY(dit_json_only_keys(doc, image, "/image", keys));
     DIT_TRY(dit_json_require_string(doc, image, "/image", "path", &out->image_path));
+    DIT_TRY(dit_json_optional_string(doc, image, "/image", "mask", &out->mask_path));
     DIT_TRY(dit_json_optional_number(doc, image, "/image", "strength", 0, 1, &out->strength));
     double run = (double)out->steps * out->strength < out->steps ? (double)out->steps * out->strength : out->steps;
     out->first_step = (int)(out->steps - run);

@@ -72,12 +72,14 @@ typedef struct {
     int64_t vae_spatial; /* pixels of a latent along a side; 0: the document does not say  */
     int64_t num_images, num_frames;
     dit_condition_run run;
-    double guidance_scale_2; /* of the second transformer's steps */
-    double true_cfg_scale;   /* above 1: a model of one guidance branch computes two, combined by it */
-    const char *image_path;  /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
-    double strength;         /* how much of it is replaced, in (0, 1]                                        */
-    int steps;               /* that are run                                                                 */
-    int first_step;          /* of num_inference_steps; the ones before it are left out, by strength below 1 */
+    double guidance_scale_2;                   /* of the second transformer's steps */
+    double cfg_normalization, cfg_trunc_ratio; /* dit_facts_norm_guidance; 0 and 1: nothing is scaled or left out */
+    double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
+    const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */
+    const char *image_path; /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
+    double strength;        /* how much of it is replaced, in (0, 1]                                        */
+    int steps;              /* that are run                                                                 */
+    int first_step;         /* of num_inference_steps; the ones before it are left out, by strength below 1 */
     uint64_t seed;
     dit_noise noise; /* where the noise of the seed comes from */
     int warmup_runs, iterations;

@@ -87,6 +87,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     facts->two_transformers = kase->two_transformers;
     if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
     DIT_TRY(dit_facts_guide(kase->run.guidance_scale, kase->true_cfg_scale, facts));
+    DIT_TRY(dit_facts_norm_guidance(kase->cfg_normalization, kase->cfg_trunc_ratio, facts));
     if (facts->text_tokens < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
@@ -281,9 +282,25 @@ static dit_status plan_memory(const dit_json *doc, const char *embeddings, int64
     return st == DIT_OK ? st : dit_error_note(st, "planning the device's memory");
 }
 
+/* Whether latents of a picture stand beside those that are denoised. */
+static bool lies_beside(const dit_pipeline *p)
+{
+    return p->model->needs[DIT_CONDITION_LATENT].elements > 0;
+}
+
 bool dit_pipeline_starts_from_picture(const dit_pipeline *p)
 {
-    return p->kase.image_path && !p->kase.facts.picture_tokens;
+    return p->kase.image_path && !p->kase.facts.picture_tokens && !lies_beside(p);
+}
+
+/* Numbers that the pipeline's encoder of pictures takes before there is noise: of the picture to start from, or to fill;
+ * where a picture guides, a sample for each image. */
+static int64_t drawn_ahead(const dit_pipeline *p)
+{
+    const dit_latent *latent = &p->kase.facts.latent;
+    int64_t image = latent->channels * dit_latent_cells(latent);
+    if (!p->kase.image_path || p->kase.facts.picture_tokens) return 0;
+    return lies_beside(p) && !p->kase.mask_path ? p->sampler.all_images * image : image;
 }
 
 /* Noise as PyTorch's generators give it, in the layout that the model's pipeline draws. */
@@ -291,7 +308,6 @@ static dit_status create_noise(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     const dit_latent *latent = &kase->facts.latent;
-    int64_t image = latent->channels * dit_latent_cells(latent);
     dit_latent drawn = p->ops->draws_tokens ? dit_latent_of_tokens(latent) : *latent;
     if (kase->noise == DIT_NOISE_COUNTER) return DIT_OK;
     return dit_torch_noise_create(&p->rt,
@@ -300,7 +316,7 @@ static dit_status create_noise(dit_pipeline *p)
                                                             .images = p->sampler.all_images,
                                                             .seed = kase->seed,
                                                             .each = kase->noise == DIT_NOISE_TORCH_EACH,
-                                                            .ahead = dit_pipeline_starts_from_picture(p) ? image : 0,
+                                                            .ahead = drawn_ahead(p),
                                                             .step_tensors = p->sampler.scheduler->ops->step_tensors,
                                                             .last_step = p->sampler.scheduler->steps - 1},
                                   &p->sampler.torch);

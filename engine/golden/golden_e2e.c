@@ -22,6 +22,7 @@ typedef struct {
     const cJSON *scheduler;
     int64_t steps, frames;
     dit_condition_run run;
+    double cfg_normalization, cfg_trunc_ratio;
     double true_cfg_scale;  /* > 1: two guidance branches, of an architecture that has one; FluxPipeline's name */
     const float *final;     /* [num_images, S, channels], tokens */
     double tolerance_image; /* of the decoded image              */
@@ -90,6 +91,9 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     e->run.guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "guidance_scale", -1000, 1000, &e->run.guidance_scale));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "true_cfg_scale", -1000, 1000, &e->true_cfg_scale));
+    e->cfg_trunc_ratio = 1;
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "cfg_normalization", 0, 1000, &e->cfg_normalization));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "cfg_trunc_ratio", 0, 1, &e->cfg_trunc_ratio));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "style", 0, 1e6, &e->run.style));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "frame_rate", 1, 1000, &e->run.frame_rate));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "image_meta_size", &sizes));
@@ -395,6 +399,7 @@ static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_c
         DIT_TRY(dit_latent_resize(&g->facts.latent, e->run.height_px, e->run.width_px, e->frames));
     g->facts.steps = e->steps;
     DIT_TRY(dit_facts_guide(e->run.guidance_scale, e->true_cfg_scale, &g->facts));
+    DIT_TRY(dit_facts_norm_guidance(e->cfg_normalization, e->cfg_trunc_ratio, &g->facts));
     double times = roundings_of(e);
     g->tolerance = golden_tolerance(platform, TOLERANCE, times);
     e->tolerance_image = golden_tolerance(platform, TOLERANCE_IMAGE, times);

@@ -119,6 +119,7 @@ static dit_status take_buffers(dit_sampler *s)
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* the sampler rounds nothing */
+    DIT_TRY(dit_guidance_norm_create(rt, part, &s->norm));
     if (!rescales(s)) return DIT_OK;
     void *squares;
     DIT_TRY(dit_arena_array(&rt->step, 2 * part->images * part->image_count, DIT_DTYPE_FP64, &squares));
@@ -246,16 +247,22 @@ static void rescale(dit_sampler *s, const float *positive, int64_t rows)
     ops_row_scale(s->rt, &args);
 }
 
+/* The positive prediction alone counts in the last steps of some runs; the other one is computed there, too. */
+static float scale_of(const dit_sampler *s, int step)
+{
+    bool second = s->second && s->model == s->second;
+    if (step >= s->scheduler->steps - s->rt->facts.unguided_steps) return 1;
+    return (second ? s->second_guidance_scale : s->guidance_scale) + (float)s->rt->facts.guidance_offset;
+}
+
 /* noise_pred = negative + g (positive - negative), negated where the model predicts the way to the image. Learned
  * variance, in channels beyond the latent's, is dropped. */
-static dit_status guide(dit_sampler *s, const dit_window *window)
+static dit_status guide(dit_sampler *s, const dit_window *window, int step)
 {
     int64_t outer = s->partition.segments * window->count, channels = s->channels;
     int64_t rows = s->partition.batch * outer, elements = s->partition.images * outer * channels;
     bool guided = s->rt->facts.guidance_branches == 2;
-    float scale = s->second && s->model == s->second ? s->second_guidance_scale : s->guidance_scale;
-    float sign = s->model->towards_image ? -1.0f : 1.0f;
-    scale += (float)s->rt->facts.guidance_offset;
+    float scale = scale_of(s, step), sign = s->model->towards_image ? -1.0f : 1.0f;
     float *prediction = guided ? s->prediction : s->noise_pred;
     const float *negative = prediction, *positive = prediction + elements;
     ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
@@ -284,6 +291,8 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
                                            .a = {sign * (1.0f - scale), sign * scale},
                                            .y = s->noise_pred});
     if (rescales(s)) rescale(s, positive, elements / channels);
+    if (s->norm.norms && step < s->scheduler->steps - s->rt->facts.unguided_steps)
+        return dit_guidance_norm_apply(&s->norm, positive, s->noise_pred);
     return DIT_OK;
 }
 
@@ -303,7 +312,7 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
 {
     dit_range parts = parts_of(s, window);
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
-        DIT_TRY(guide(s, window));
+        DIT_TRY(guide(s, window, step));
         for (int64_t i = parts.first; i < parts.first + parts.count; i++)
             DIT_TRY(dit_scheduler_step(s->parts[i].scheduler, step, predicted(s, window, &s->parts[i]),
                                        s->parts[i].latents));

@@ -11,6 +11,7 @@
 #include "engine/cache/cache.h"
 #include "engine/models/model.h"
 #include "engine/sampling/edit_log.h"
+#include "engine/sampling/guidance_norm.h"
 #include "engine/sampling/torch_noise.h"
 #include "engine/schedulers/scheduler.h"
 
@@ -77,6 +78,7 @@ struct dit_sampler {
     float *gathered;          /* [cfg, images, rows of the window, channels]                    */
     float *timestep;          /* [batch]                                                        */
     double *squares;          /* [2, images, rows of the window], where guidance is rescaled    */
+    dit_guidance_norm norm;   /* of guided predictions, where the facts ask for it              */
     float *full, *scratch;    /* [num_images, S, channels], for gathering                       */
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);

@@ -452,6 +452,15 @@ static void put_noise(dit_json_writer *w, const suite_cell *cell, cJSON *run)
     if (noise && strcmp(noise->valuestring, "counter") != 0) dit_json_put_string(w, run, "noise", noise->valuestring);
 }
 
+/* Left unsaid where nothing is scaled or left out, so that cases keep their ids. */
+static void put_guidance_norm(dit_json_writer *w, const suite_cell *cell, cJSON *run)
+{
+    const cJSON *norm = cell->values[SUITE_PARAMETER_CFG_NORMALIZATION];
+    const cJSON *ratio = cell->values[SUITE_PARAMETER_CFG_TRUNC_RATIO];
+    if (norm && norm->valuedouble > 0) dit_json_put_number(w, run, "cfg_normalization", norm->valuedouble);
+    if (ratio && ratio->valuedouble < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio->valuedouble);
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     put_model(w, cell, document);
@@ -464,6 +473,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     if (true_cfg_scale(cell) > 1) dit_json_put_number(w, run, "true_cfg_scale", true_cfg_scale(cell));
     if (cell->model->boundary_ratio > 0)
         dit_json_put_copy(w, run, "guidance_scale_2", dit_json_member(cell->model->default_run, "guidance_scale_2"));
+    put_guidance_norm(w, cell, run);
     put_noise(w, cell, run);
 }
 

@@ -1,0 +1,113 @@
+#include "engine/sampling/guidance_norm.h"
+
+#include <string.h>
+
+/* Axes whose ranks share rows. */
+static const dit_axis shared[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH};
+enum { SHARED = sizeof shared / sizeof *shared };
+enum { GUIDED, POSITIVE, BOTH };
+
+static int64_t count_squares(const dit_guidance_norm *n)
+{
+    return n->part->images * n->part->image_count * n->pieces;
+}
+
+static int64_t count_sums(const dit_guidance_norm *n)
+{
+    return n->part->images * n->norms;
+}
+
+dit_status dit_guidance_norm_create(dit_runtime *rt, const dit_partition *partition, dit_guidance_norm *out)
+{
+    const dit_latent *latent = &rt->facts.latent;
+    int64_t most = 1;
+    void *memory;
+    *out = (dit_guidance_norm){.rt = rt,
+                               .part = partition,
+                               .pieces = latent->channels * latent->patch_t * latent->patch,
+                               .norms = dit_facts_guidance_norms(&rt->facts)};
+    if (!out->norms) return DIT_OK;
+    for (int i = 0; i < SHARED; i++)
+        if (dit_comm_size(rt->comm[shared[i]]) > most) most = dit_comm_size(rt->comm[shared[i]]);
+    DIT_TRY(dit_arena_array(&rt->step, BOTH * count_squares(out), DIT_DTYPE_FP64, &memory));
+    out->squares = memory;
+    DIT_TRY(dit_arena_alloc(&rt->comm_arena, BOTH * count_sums(out) * (int64_t)sizeof *out->sums, &memory));
+    out->sums = memory;
+    DIT_TRY(dit_arena_alloc(&rt->comm_arena, most * BOTH * count_sums(out) * (int64_t)sizeof *out->sums, &memory));
+    out->gathered = memory;
+    return DIT_OK;
+}
+
+/* Which norm of its image a piece of a row counts in. The floats of a token are (c, dt, dy, dx). */
+static int64_t norm_of(const dit_guidance_norm *n, int64_t token, int64_t piece)
+{
+    const dit_latent *latent = &n->rt->facts.latent;
+    int64_t patch = latent->patch, across = latent->width / patch, down = latent->height / patch;
+    if (n->norms == 1) return 0;
+    int64_t frame = token / (across * down) * latent->patch_t + piece / patch % latent->patch_t;
+    int64_t y = token / across % down * patch + piece % patch;
+    return (piece / (patch * latent->patch_t) * latent->frames + frame) * latent->height + y;
+}
+
+/* Returns the sum that number `i` of one prediction's squares counts in. */
+static double *sum_of(const dit_guidance_norm *n, int which, int64_t i)
+{
+    int64_t row = i / n->pieces, image = row / n->part->image_count;
+    int64_t token = dit_partition_token(n->part, row % n->part->image_count);
+    return n->sums + which * count_sums(n) + image * n->norms + norm_of(n, token, i % n->pieces);
+}
+
+static dit_row_norm_args squares_of(const dit_guidance_norm *n, const float *x, int which)
+{
+    int64_t rows = count_squares(n), cols = n->rt->facts.latent.patch;
+    return (dit_row_norm_args){.batch = 1,
+                               .rows = rows,
+                               .cols = cols,
+                               .x = (float *)(uintptr_t)x,
+                               .ld = cols,
+                               .stride = rows * cols,
+                               .squares = n->squares + which * rows,
+                               .ranks = 1,
+                               .total_cols = cols};
+}
+
+/* Sums of this rank, then of all that share its image's rows. */
+static dit_status add_up(const dit_guidance_norm *n)
+{
+    int64_t squares = dit_runtime_values(n->rt, count_squares(n)), sums = BOTH * count_sums(n);
+    DIT_TRY(dit_runtime_download(n->rt, n->squares, BOTH * count_squares(n)));
+    if (squares) memset(n->sums, 0, (size_t)sums * sizeof *n->sums);
+    for (int which = 0; which < BOTH; which++)
+        for (int64_t i = 0; i < squares; i++) *sum_of(n, which, i) += n->squares[which * squares + i];
+    for (int i = 0; i < SHARED; i++) {
+        dit_comm *comm = n->rt->comm[shared[i]];
+        if (dit_comm_size(comm) > 1) DIT_TRY(dit_comm_all_reduce(comm, n->sums, sums, n->gathered));
+    }
+    return DIT_OK;
+}
+
+/* The square of the norm that a guided one is to have. */
+static double wanted(const dit_facts *facts, double guided, double positive)
+{
+    double most = facts->cfg_normalization * facts->cfg_normalization * positive;
+    if (facts->guidance_norm_kind == DIT_GUIDANCE_NORM_ROWS) return positive;
+    return guided < most ? guided : most;
+}
+
+dit_status dit_guidance_norm_apply(const dit_guidance_norm *n, const float *positive, float *guided)
+{
+    dit_row_norm_args of_positive = squares_of(n, positive, POSITIVE), of_guided = squares_of(n, guided, GUIDED);
+    int64_t count = count_squares(n);
+    ops_row_squares(n->rt, &of_positive);
+    ops_row_squares(n->rt, &of_guided);
+    DIT_TRY(add_up(n));
+    for (int64_t i = 0; i < dit_runtime_values(n->rt, count); i++) {
+        double is = *sum_of(n, GUIDED, i);
+        n->squares[GUIDED * count + i] = is;
+        n->squares[POSITIVE * count + i] = wanted(&n->rt->facts, is, *sum_of(n, POSITIVE, i));
+    }
+    DIT_TRY(dit_runtime_upload(n->rt, n->squares, BOTH * count));
+    of_guided.like = n->squares + POSITIVE * count;
+    ops_row_scale(n->rt, &of_guided);
+    return DIT_OK;
+}
