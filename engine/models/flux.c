@@ -44,6 +44,7 @@ static dit_status flux_read_facts(const dit_config *config, dit_architecture_siz
     DIT_TRY(read_config(config, &c, &facts->latent));
     sizes->heads = c.H, sizes->head_dim = c.D;
     sizes->blocks[0] = c.doubles, sizes->blocks[1] = c.singles;
+    facts->picture_channels = c.in_channels - c.out_channels;
     return DIT_OK;
 }
 

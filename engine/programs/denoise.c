@@ -195,8 +195,8 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     int runs;
     DIT_TRY(read_scope(args->doc, &scope, &runs));
     if (scope != DIT_SCOPE_DENOISE) DIT_TRY(dit_parts_encode(args->doc, args->out_folder, runs, &d->parts));
-    if (d->parts.first_frame.image_encode_ns)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "scope %s: clips that begin with a picture are not timed as requests",
+    if (d->parts.first_frame.count)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "scope %s: what is made of a picture is not timed as a request",
                         dit_request_scopes()[scope]);
     DIT_TRY(dit_pipeline_create_told(args->doc, d->parts.embeddings[0] ? d->parts.embeddings : NULL, &d->pipeline));
     if (scope != DIT_SCOPE_PIPELINE && d->pipeline.rt.parallel.rows_degree > 1)

@@ -5,7 +5,7 @@
 #include "engine/files/image_processor.h"
 #include "engine/files/picture_read.h"
 #include "engine/files/picture_resize.h"
-#include "engine/results/decode.h"
+#include "engine/prompts/picture_vae.h"
 #include "engine/results/record.h"
 
 #include <stdio.h>
@@ -153,51 +153,30 @@ static dit_status encode_clip(const dit_first_frame_params *p, dit_vae *vae, con
     return st;
 }
 
-static dit_status run_vae(const dit_first_frame_params *p, dit_runtime *rt, const float *clip, dit_first_frame *out)
+/* What the VAE's work needs. */
+typedef struct {
+    const dit_first_frame_params *p;
+    const given_picture *picture;
+    dit_first_frame *out;
+} clip_work;
+
+static dit_status encode_with(void *context, dit_vae *vae)
 {
-    dit_decoder d;
-    dit_vae *vae = NULL;
-    DIT_TRY(dit_decoder_read(p->doc, p->vae, "/vae", &d));
-    if (d.path) DIT_TRY(dit_safetensors_open(d.path, &d.file));
-    d.weights.file = d.file;
-    dit_status st = dit_vae_create(&(dit_vae_params){.rt = rt,
-                                                     .config = d.config,
-                                                     .weights = &d.weights,
-                                                     .frames = p->latent.frames,
-                                                     .height = p->latent.height,
-                                                     .width = p->latent.width,
-                                                     .encoder = true},
-                                   &vae);
-    if (st == DIT_OK) st = check_fit(p, dit_vae_get_facts(vae));
-    if (st == DIT_OK) st = encode_clip(p, vae, clip, out);
-    dit_vae_free(vae);
-    dit_decoder_close(&d);
+    const clip_work *work = context;
+    float *clip = NULL;
+    dit_status st = check_fit(work->p, dit_vae_get_facts(vae));
+    if (st == DIT_OK) st = make_clip(work->p, work->picture, &clip);
+    if (st == DIT_OK) st = encode_clip(work->p, vae, clip, work->out);
+    free(clip);
     return st;
 }
 
-/* A runtime of its own, as text encoders have. */
 static dit_status encode(const dit_first_frame_params *p, const given_picture *picture, dit_first_frame *out)
 {
-    dit_runtime rt;
-    float *clip = NULL;
-    int ranks = dit_comm_size(dit_comm_world());
+    clip_work work = {p, picture, out};
+    const dit_picture_vae vae = {p->doc, p->vae, p->latent, p->backend, p->dtype, p->threads};
     int64_t began = dit_clock_ns();
-    dit_runtime_params params = {.backend = p->backend,
-                                 .dtype = p->dtype,
-                                 .threads = p->threads,
-                                 .parallel = dit_text_parallel_mesh(DIT_TEXT_REPLICATED, ranks)};
-    params.facts = (dit_facts){.family = "the VAE",
-                               .image_tokens = 1,
-                               .num_images = dit_parallel_degree(&params.parallel, DIT_AXIS_DATA),
-                               .guidance_branches = 1,
-                               .steps = 1};
-    DIT_TRY(dit_runtime_init(&params, &rt));
-    dit_status st = DIT_OK;
-    if (dit_comm_rank(dit_comm_world()) == 0) st = make_clip(p, picture, &clip);
-    if (clip && st == DIT_OK) st = run_vae(p, &rt, clip, out);
-    if (rt.ledger.total_peak > out->peak_bytes) out->peak_bytes = rt.ledger.total_peak;
-    dit_runtime_release(&rt);
-    free(clip);
+    dit_status st = dit_picture_vae_run(&vae, encode_with, &work, &out->peak_bytes);
     out->vae_encode_ns = dit_clock_ns() - began;
     return st;
 }
@@ -207,7 +186,7 @@ static dit_status encode(const dit_first_frame_params *p, const given_picture *p
 dit_status dit_first_frame_encode(const dit_first_frame_params *params, dit_first_frame *out)
 {
     given_picture picture;
-    *out = (dit_first_frame){0};
+    *out = (dit_first_frame){.count = DIT_FIRST_FRAME_TENSORS};
     DIT_TRY(dit_picture_read(params->picture, &picture.height, &picture.width, &picture.rgb));
     dit_status st = embed(params, &picture, out);
     if (st == DIT_OK) st = encode(params, &picture, out);

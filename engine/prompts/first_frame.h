@@ -28,6 +28,7 @@ typedef struct {
     dit_tensor_out tensors
         [DIT_FIRST_FRAME_TENSORS]; /* image_embeds [1, tokens, width], on every rank; latent_condition [1, temporal +
                         channels, frames, height, width], of rank 0 */
+    int count;                     /* of the tensors that there are */
     int64_t image_encode_ns, vae_encode_ns;
     int64_t peak_bytes; /* of the image encoder or of the VAE, whichever needed more */
 } dit_first_frame;

@@ -46,6 +46,10 @@ static const take_row rows[] = {
     {"CogVideoXPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"Flux2KleinPipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {9, 18, 27}}},
     {"Flux2Pipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {10, 20, 30}}},
+    {"FluxControlPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"FluxControlPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxFillPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"FluxFillPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},
@@ -54,6 +58,7 @@ static const take_row rows[] = {
     {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"LTXPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
+    {"Lumina2Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
@@ -175,8 +180,9 @@ static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *token
     const dit_prompts_params *p = run->p;
     const char *prompt = !p->guided ? p->prompts[row] : row == 0 ? p->negative : p->prompts[row - 1];
     int64_t at = row * batch->tokens, count;
-    DIT_TRY(
-        dit_prompt_tokenize(batch->rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
+    dit_prompt_rule rule = *batch->rule;
+    if (prompt == p->negative && rule.cleaning == DIT_PROMPT_ALONE) rule.before = rule.after = "";
+    DIT_TRY(dit_prompt_tokenize(&rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
     if (count > run->account->tokens) run->account->tokens = count;
     return DIT_OK;
 }
@@ -431,7 +437,7 @@ static dit_status write_file(const prompt_run *run)
     for (int i = 0; i < run->count; i++)
         for (int negative = 0; negative <= run->p->guided && st == DIT_OK; negative++, count++)
             st = branch_of(run, &run->kept[i], negative, &tensors[count], names[count]);
-    int more = run->p->first_frame ? DIT_FIRST_FRAME_TENSORS : 0;
+    int more = run->p->first_frame ? run->p->first_frame->count : 0;
     for (int i = 0; i < more; i++) tensors[count + i] = run->p->first_frame->tensors[i];
     if (st == DIT_OK) st = dit_safetensors_write(run->p->path, tensors, count + more);
     for (int i = 0; i < count; i++) free((void *)(uintptr_t)tensors[i].data);

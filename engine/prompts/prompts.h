@@ -30,7 +30,7 @@ typedef struct {
     int threads;
     dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
     bool streamed;
-    const dit_first_frame *first_frame; /* of a clip, goes into the file too; NULL: none */
+    const dit_first_frame *first_frame; /* what became of a picture goes into the file too; NULL: none */
     bool seeded; /* weights are random numbers by `seed`: the folder's encoders need their config.json only */
     uint64_t seed;
     int runs;         /* how often everything is done, with equal results; 0: once */

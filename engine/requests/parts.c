@@ -2,6 +2,7 @@
 
 #include "base/case_facts.h"
 #include "base/shared_decode.h"
+#include "engine/prompts/beside_picture.h"
 #include "engine/files/picture.h"
 #include "engine/files/shipped.h"
 
@@ -11,20 +12,37 @@
 
 /* ---- prompts to embeddings --------------------------------------------------------------------------------------- */
 
+/* Gives latents the extents of the case's pictures, as its VAE has them. */
+static dit_status size_latent(const dit_case *kase, dit_latent *latent)
+{
+    dit_vae_facts vae;
+    if (!kase->vae) return dit_json_fail(kase->doc, "/image", DIT_ERR_JSON_MISSING, "an image needs a vae");
+    const cJSON *config = dit_json_member(kase->vae, "config");
+    DIT_TRY(dit_vae_read_facts(&(dit_config){kase->doc, config, "/vae/config"}, &vae));
+    latent->vae_spatial = vae.spatial;
+    return dit_latent_resize(latent, kase->run.height_px, kase->run.width_px, kase->num_frames);
+}
+
+/* Turns a picture into latents beside those that are denoised, where the model takes them. */
+static dit_status encode_beside(const dit_case *kase, const dit_facts *facts, dit_parts *out)
+{
+    dit_latent latent = facts->latent;
+    DIT_TRY(size_latent(kase, &latent));
+    return dit_beside_picture_encode(
+        &(dit_beside_picture_params){.kase = kase, .latent = latent, .channels = facts->picture_channels},
+        &out->first_frame);
+}
+
 /* Turns the picture that a clip begins with into conditions, where the model takes them. */
 static dit_status encode_first_frame(const dit_case *kase, const dit_facts *facts, const char *pipeline, dit_parts *out)
 {
     dit_latent latent = facts->latent;
-    dit_vae_facts vae;
+    if (facts->picture_channels) return encode_beside(kase, facts, out);
     if (!facts->picture_tokens) return DIT_OK;
     if (!kase->image_path)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "this pipeline makes a clip of a picture, and there is none"),
                               "--image FILE gives the first frame");
-    if (!kase->vae) return dit_json_fail(kase->doc, "/image", DIT_ERR_JSON_MISSING, "an image needs a vae");
-    const cJSON *config = dit_json_member(kase->vae, "config");
-    DIT_TRY(dit_vae_read_facts(&(dit_config){kase->doc, config, "/vae/config"}, &vae));
-    latent.vae_spatial = vae.spatial;
-    DIT_TRY(dit_latent_resize(&latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
+    DIT_TRY(size_latent(kase, &latent));
     DIT_TRY(dit_first_frame_encode(&(dit_first_frame_params){.folder = pipeline,
                                                              .picture = kase->image_path,
                                                              .doc = kase->doc,
@@ -79,7 +97,7 @@ static dit_status encode_copy(const dit_json *copy, const char *folder, dit_part
                               .guided = facts.guidance_branches == 2,
                               .longest = kase.max_sequence_length,
                               .clean_caption = kase.clean_caption,
-                              .first_frame = facts.picture_tokens ? &out->first_frame : NULL,
+                              .first_frame = &out->first_frame,
                               .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
                               .backend = kase.backend,
                               .dtype = kase.dtype,

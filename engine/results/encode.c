@@ -8,14 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Planes [3, height, width] of the case's picture; the caller frees. */
-static dit_status read_start(const dit_case *kase, float **planes)
+dit_status dit_encode_read_picture(const char *path, int64_t to_height, int64_t to_width, float **planes)
 {
-    int64_t height, width, to_height = kase->run.height_px, to_width = kase->run.width_px;
+    int64_t height, width;
     uint8_t *given, *resized = malloc((size_t)(to_height * to_width * 3));
     *planes = malloc((size_t)(to_height * to_width * 3) * sizeof **planes);
-    dit_status st = resized && *planes ? dit_picture_read(kase->image_path, &height, &width, &given)
-                                       : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the picture to start from");
+    dit_status st = resized && *planes ? dit_picture_read(path, &height, &width, &given)
+                                       : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
     if (st == DIT_OK) {
         st = dit_picture_resize(DIT_RESIZE_LANCZOS, given, height, width, to_height, to_width, resized);
         free(given);
@@ -25,7 +24,16 @@ static dit_status read_start(const dit_case *kase, float **planes)
     return st;
 }
 
-/* mean <- (mean + exp(logvar / 2) normal - shift) scale. */
+void dit_encode_sample(const dit_vae_facts *facts, int64_t count, const float *logvar, const float *normals,
+                       float *mean)
+{
+    float shift = (float)facts->shift_factor, scale = (float)facts->scaling_factor;
+    for (int64_t i = 0; i < count; i++) {
+        float spread = fminf(fmaxf(logvar[i], -30.0f), 20.0f); /* diffusers: DiagonalGaussianDistribution */
+        mean[i] = (mean[i] + expf(0.5f * spread) * normals[i] - shift) * scale;
+    }
+}
+
 static dit_status sample(dit_pipeline *p, const dit_vae_facts *facts, float *mean, const float *logvar)
 {
     int64_t count = p->kase.facts.latent.channels * dit_latent_cells(&p->kase.facts.latent);
@@ -37,11 +45,7 @@ static dit_status sample(dit_pipeline *p, const dit_vae_facts *facts, float *mea
         dit_rng_normal(p->kase.seed, dit_rng_stream("encode"), 0, count, 0.0f, 1.0f, counted);
         normals = counted;
     }
-    float shift = (float)facts->shift_factor, scale = (float)facts->scaling_factor;
-    for (int64_t i = 0; i < count; i++) {
-        float spread = fminf(fmaxf(logvar[i], -30.0f), 20.0f); /* diffusers: DiagonalGaussianDistribution */
-        mean[i] = (mean[i] + expf(0.5f * spread) * normals[i] - shift) * scale;
-    }
+    dit_encode_sample(facts, count, logvar, normals, mean);
     free(counted);
     return DIT_OK;
 }
@@ -111,15 +115,16 @@ dit_status dit_encode_start(dit_pipeline *p)
     dit_arena_mark marks[3];
     dit_decoder d;
     float *planes = NULL;
-    if (p->kase.image_path && p->kase.facts.picture_tokens && !p->kase.prompts)
-        return dit_error_hint(dit_json_fail(p->kase.doc, "/image", DIT_ERR_JSON_VALUE,
-                                            "the embeddings of a clip say how it begins, and the image does too"),
-                              "give prompts with the image, or embeddings alone (image_embeds, latent_condition)");
+    if (p->kase.image_path && p->model->needs[DIT_CONDITION_LATENT].elements && !p->kase.prompts)
+        return dit_error_hint(
+            dit_json_fail(p->kase.doc, "/image", DIT_ERR_JSON_VALUE,
+                          "the embeddings say what stands beside the latents, and the image does too"),
+            "give prompts with the image, or embeddings alone (image_embeds, latent_condition)");
     if (!dit_pipeline_starts_from_picture(p)) return DIT_OK;
     DIT_TRY(refuse(p));
     DIT_TRY(dit_decoder_read(p->kase.doc, p->kase.vae, "/vae", &d));
     for (int i = 0; i < 3; i++) marks[i] = dit_arena_get_mark(arenas[i]);
-    dit_status st = read_start(&p->kase, &planes);
+    dit_status st = dit_encode_read_picture(p->kase.image_path, p->kase.run.height_px, p->kase.run.width_px, &planes);
     if (st == DIT_OK) st = encode_with(p, &d, planes);
     for (int i = 0; i < 3; i++) dit_arena_release_to(arenas[i], marks[i]);
     dit_decoder_close(&d);

@@ -42,7 +42,7 @@ for name in sorted(names):
         bad += 1
 sys.exit(bad > 0)
 PYTHON
-for kind in flux pixart sd3 hunyuandit; do
+for kind in flux flux_fill flux_control pixart sd3 hunyuandit; do
     made_again() { "$python" engine/tests/pipelines/export.py "$work" $kind && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
     check "export.py makes $kind again, its files byte by byte" made_again
 done
@@ -54,7 +54,7 @@ for kind in wan wan_i2v hunyuan_video cogvideox latte; do
         skip "video.py makes $kind again" "$python has no ftfy"
     fi
 done
-later=${peers%/*}/census-0.42.1/bin/python chats=(z_image flux2_klein flux2 qwen_image)
+later=${peers%/*}/census-0.42.1/bin/python chats=(z_image flux2_klein flux2 qwen_image lumina2)
 for kind in "${chats[@]}"; do
     chat_again() { "$later" engine/tests/pipelines/chat.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
     if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then

@@ -21,6 +21,10 @@
 /* A template that begins with the start token gets no further special tokens, as apply_chat_template has it. */
 #define START_TOKEN "<s>"
 
+#define LUMINA2_SYSTEM                                                                                                 \
+    "You are an assistant designed to generate superior images with the superior degree of image-text alignment "      \
+    "based on textual prompts or user prompts. <Prompt Start> "
+
 /* What Mistral 3's chat template makes of FLUX.2's system message and a user's. */
 #define FLUX2_SYSTEM                                                                                                   \
     START_TOKEN "[SYSTEM_PROMPT]You are an AI that reasons about image descriptions. You give structured responses "   \
@@ -42,6 +46,10 @@
     X(CogVideoXPipeline,        tokenizer,   text_encoder,   226,   0,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(Flux2KleinPipeline,       tokenizer,   text_encoder,   512,   0,  0, true,  false, KEPT,   AS_IS,       QWEN3_USER, QWEN3_NO_THOUGHT) \
     X(Flux2Pipeline,            tokenizer,   text_encoder,   512,   0,  0, true,  false, KEPT,   NO_IMAGES,   FLUX2_SYSTEM, "[/INST]") \
+    X(FluxControlPipeline,      tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(FluxControlPipeline,      tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(FluxFillPipeline,         tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
+    X(FluxFillPipeline,         tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(FluxPipeline,             tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(FluxPipeline,             tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer,   text_encoder,    77,  77,  0, true,  true,  KEPT,   AS_IS,       "", "") \
@@ -50,6 +58,7 @@
     X(HunyuanVideoPipeline,     tokenizer_2, text_encoder_2,  77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
     X(LTXPipeline,              tokenizer,   text_encoder,   128,   0,  0, false, true,  KEPT,   AS_IS,       "", "") \
+    X(Lumina2Pipeline,          tokenizer,   text_encoder,   256,   0,  0, true,  true,  BEHIND, ALONE,       LUMINA2_SYSTEM, "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \
@@ -143,11 +152,9 @@ static dit_status clean(dit_prompt_cleaning how, dit_span prompt, dit_buffer *ou
     dit_buffer lower = {0};
     if (how == DIT_PROMPT_WAN) return clean_wan(prompt, out);
     if (how == DIT_PROMPT_CAPTION) return dit_caption_clean(prompt, out);
-    if (how == DIT_PROMPT_AS_IS || how == DIT_PROMPT_NO_IMAGES) {
-        if (how == DIT_PROMPT_NO_IMAGES) drop_images(prompt, out);
-        if (how == DIT_PROMPT_AS_IS) dit_buffer_append(out, prompt.at, prompt.length);
-        return DIT_OK;
-    }
+    if (how == DIT_PROMPT_NO_IMAGES) drop_images(prompt, out);
+    if (how == DIT_PROMPT_AS_IS || how == DIT_PROMPT_ALONE) dit_buffer_append(out, prompt.at, prompt.length);
+    if (how != DIT_PROMPT_LOWER_STRIP) return DIT_OK;
     dit_append_lower(&lower, prompt, true);
     dit_span kept = dit_span_strip((dit_span){lower.data, lower.used}, true, true, dit_is_space_of_python);
     dit_buffer_append(out, kept.at, kept.length);
@@ -173,7 +180,8 @@ dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer 
                                int64_t length, int32_t *ids, int32_t *mask, int64_t *count)
 {
     const dit_token_rule row = {.length = dit_prompt_row(rule, length),
-                                .no_special_tokens = strncmp(rule->before, START_TOKEN, sizeof START_TOKEN - 1) == 0};
+                                .no_special_tokens = strncmp(rule->before, START_TOKEN, sizeof START_TOKEN - 1) == 0,
+                                .pads_behind = rule->padding == DIT_PADDING_BEHIND};
     char *text;
     if (rule->longest > 0 && length > rule->longest)
         return DIT_FAIL(DIT_ERR_SHAPE, "max_sequence_length is %lld; %s allows at most %lld", (long long)length,

@@ -14,12 +14,14 @@ typedef enum {
                                True is without two more Python packages */
     DIT_PROMPT_CAPTION,     /* clean_caption=True with them: see engine/text/caption.h */
     DIT_PROMPT_NO_IMAGES,   /* without "[IMG]", which stands for a picture: FLUX.2's format_input */
+    DIT_PROMPT_ALONE,       /* as it is, and a negative prompt gets no template */
     DIT_PROMPT_WAN,         /* prompt_clean of Wan: see dit_prompt_clean */
 } dit_prompt_cleaning;
 
 /* What becomes of the embeddings behind the last token. */
 typedef enum {
     DIT_PADDING_KEPT,
+    DIT_PADDING_BEHIND, /* kept, and behind the text, whatever the tokenizer's folder says */
     DIT_PADDING_ZEROED,
     DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several prompts, but not of
                         their negative ones, they are zeroed */

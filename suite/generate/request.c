@@ -40,7 +40,9 @@ typedef struct {
     suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
     bool from_catalogue;         /* the source itself */
     bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
+    bool beside;                 /* the model takes a picture beside the latents: likewise */
     bool checkpoint;             /* the source is a diffusers checkpoint */
+    bool norms_guidance;         /* its pipeline scales guided predictions by their norms unless it is told otherwise */
     bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
     dit_buffer notes;
 } request_builder;
@@ -106,7 +108,7 @@ static void name_after(request_builder *b, const char *folder)
 }
 
 /* Reads what model_index.json says of the pipeline's way to run; of the FLUX.2 kleins, those that are not distilled are
- * guided. */
+ * guided, and Lumina2Pipeline.__call__ has cfg_normalization=True. */
 static dit_status take_index(request_builder *b, const char *folder, double *boundary_ratio)
 {
     char path[SUITE_PATH];
@@ -114,7 +116,9 @@ static dit_status take_index(request_builder *b, const char *folder, double *bou
     DIT_TRY(suite_path(path, "%s/model_index.json", folder));
     DIT_TRY(dit_json_read_lenient(path, &index));
     *boundary_ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
-    bool klein = strcmp(dit_json_text_or(index.root, "_class_name", ""), "Flux2KleinPipeline") == 0;
+    const char *pipeline = dit_json_text_or(index.root, "_class_name", "");
+    bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
+    b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
     dit_json_release(&index);
     return DIT_OK;
@@ -623,6 +627,16 @@ static void add_second_scale(dit_json_writer *w, request_builder *b, double firs
         dit_buffer_printf(&b->notes, "--guidance_scale_2 has no effect: %s has one transformer\n", b->name);
 }
 
+/* What the pipeline does to guided predictions: the option, the recorded call, the pipeline's default. */
+static void add_guidance_norm(dit_json_writer *w, const request_builder *b, cJSON *run)
+{
+    double norm = b->r->cfg_normalization, ratio = b->r->cfg_trunc_ratio;
+    if (isnan(norm)) norm = dit_json_number_or(b->call.root, "cfg_normalization", b->norms_guidance);
+    if (isnan(ratio)) ratio = dit_json_number_or(b->call.root, "cfg_trunc_ratio", 1);
+    if (norm > 0) dit_json_put_number(w, run, "cfg_normalization", norm);
+    if (ratio < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio);
+}
+
 static dit_status add_run(request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -643,6 +657,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "guidance_scale", scale);
     if (true_cfg_scale(b) > 1) dit_json_put_number(&w, run, "true_cfg_scale", true_cfg_scale(b));
     add_second_scale(&w, b, scale, run);
+    add_guidance_norm(&w, b, run);
     note_silent_scale(b);
     note_lost_scale(b);
     copy_call(&w, b, run, "style");
@@ -693,6 +708,9 @@ static dit_status add_image(const request_builder *b, cJSON *document)
     enum { USUAL_TENTHS = 6 };
     dit_json_writer w = {0};
     char path[SUITE_PATH];
+    if (b->r->mask_image && !(b->r->image && b->beside))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--mask_image: %s paints no part of a picture anew", b->name),
+                              "it goes with --image and FLUX.1 Fill");
     if (!b->r->image) return DIT_OK;
     if (!b->vae || b->r->latents_only)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--image needs a VAE, which encodes the picture"),
@@ -702,10 +720,17 @@ static dit_status add_image(const request_builder *b, cJSON *document)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--strength: %s makes a clip that begins with the picture", b->name),
             "leave it out: all steps are run");
-    double usual = b->first_frame ? 1 : USUAL_TENTHS / 10.0;
+    if (b->beside && !isnan(b->r->strength))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--strength: the picture stands beside the latents of %s", b->name),
+            "leave it out: all steps are run");
+    double usual = b->first_frame || b->beside ? 1 : USUAL_TENTHS / 10.0;
     cJSON *image = dit_json_put_object(&w, document, "image");
     dit_json_put_string(&w, image, "path", path);
     dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? usual : b->r->strength);
+    if (!b->r->mask_image) return w.status;
+    DIT_TRY(absolute(b->r->mask_image, path));
+    dit_json_put_string(&w, image, "mask", path);
     return w.status;
 }
 
@@ -795,6 +820,13 @@ static dit_status add_placement(const suite_request *r, cJSON *document)
     return w.status;
 }
 
+/* FLUX.1 Fill, Depth and Canny have more channels in than out. */
+static bool takes_beside(const cJSON *config)
+{
+    double in = dit_json_number_or(config, "in_channels", 64), out = dit_json_number_or(config, "out_channels", in);
+    return strcmp(dit_json_text_or(config, "_class_name", ""), "FluxTransformer2DModel") == 0 && in > out;
+}
+
 static dit_status fill(request_builder *b, const char *file, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -806,6 +838,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
     b->first_frame = cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
+    b->beside = takes_beside(b->config);
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);
     dit_json_put_string(&w, document, "schema", "ditbench.case/1");
     dit_json_put_string(&w, document, "program", "generate");

@@ -29,9 +29,11 @@ typedef struct {
         frames_per_s, threads;
     const char *noise; /* counter, torch or torch-each */
     double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
-    const char *image;  /* the picture to start from; NULL: none                        */
-    double strength;    /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
-    const char *frames; /* of a clip: animated, numbered, mp4 or webm */
+    double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
+    const char *image;                         /* the picture to start from; NULL: none                        */
+    const char *mask_image;                    /* where it is painted anew; NULL: none                     */
+    double strength;                           /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
+    const char *frames;                        /* of a clip: animated, numbered, mp4 or webm */
     bool tiling, latents_only, pixels, trace, probe, fp8_linear, no_graphs;
     const char *vae_split; /* what ranks of a shared decode divide; NULL: rows */
     dit_parallel parallel;

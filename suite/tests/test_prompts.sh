@@ -12,10 +12,28 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image; do
+for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image lumina2; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
+beside=(--image "$golden/flux_fill/start.png" --mask_image "$golden/flux_fill/mask.png") guide=(--image "$golden/flux_control/start.png")
+ok "flux_fill: what becomes of picture and mask, and latents, are those of diffusers" is_diffusers flux_fill "${beside[@]}"
+ok "flux_fill: the picture is within one level" picture_is flux_fill
+ok "flux_control: what becomes of the picture that guides, and latents, are those of diffusers" is_diffusers flux_control "${guide[@]}"
+ok "flux_control: the picture is within one level" picture_is flux_control
+two_beside() { # KIND OPTION...: noise of two pictures, and a sample of the picture for each where it guides
+    run "$1" two "${@:2}" --prompt "the blue sea" >answer && python3 compare.py "$golden/$1/two.safetensors" two/latents.safetensors
+}
+ok "flux_fill: latents of two prompts" two_beside flux_fill "${beside[@]}"
+ok "flux_control: latents of two prompts" two_beside flux_control "${guide[@]}"
+refused() { # WORDS KIND OPTION...
+    ! run "$2" none "${@:3}" 2>message && grep -q -- "$1" message
+}
+ok "flux_fill needs a mask" refused 'mask_image FILE' flux_fill --image "$golden/flux_fill/start.png"
+ok "flux_control takes none" refused 'leave out --mask_image' flux_control "${guide[@]}" --mask_image "$golden/flux_fill/mask.png"
+ok "and both a picture" refused 'there is none' flux_control
+ok "and no strength" refused 'all steps are run' flux_fill "${beside[@]}" --strength 0.5
+ok "a mask of another pipeline is refused" refused 'paints no part' flux --image "$golden/flux/start.png" --mask_image "$golden/flux_fill/mask.png"
 from_picture() { # FluxImg2ImgPipeline, StableDiffusion3Img2ImgPipeline
     run "$1" from_picture --image "$golden/$1/start.png" --strength 0.6 --num_inference_steps 5 >answer &&
         python3 compare.py "$golden/$1/image.safetensors" from_picture/latents.safetensors &&
@@ -46,6 +64,19 @@ ranks() { # KIND OPTION...: as diffusers, shared by ranks
 ok "sd3: two ranks with a branch of the guidance each, and of its text" ranks sd3 --cfg_degree 2 --text_encoder_parallel cfg
 ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hunyuandit --cfg_degree 2 --ulysses_degree 2 --text_encoder_parallel tensor
 ok "z_image: two ranks with a branch of the guidance each, and of its text" ranks z_image --cfg_degree 2 --text_encoder_parallel cfg
+ok "lumina2: two ranks divide rows whose norms guidance takes" ranks lumina2 --ulysses_degree 2 --text_encoder_parallel tensor
+ok "lumina2: four ranks, branches and tokens" ranks lumina2 --cfg_degree 2 --ring_degree 2 --text_encoder_parallel cfg
+ok "flux_fill: two ranks share the steps" ranks flux_fill "${beside[@]}" --ulysses_degree 2
+truncated() { # --cfg_trunc_ratio and --cfg_normalization, as the pipeline has them
+    run lumina2 cut --cfg_trunc_ratio 0.5 --cfg_normalization 0 >answer && python3 compare.py "$golden/lumina2/cut.safetensors" cut/latents.safetensors &&
+        ! python3 compare.py "$golden/lumina2/expected.safetensors" cut/latents.safetensors &&
+        ! run lumina2 none --pipefusion_parallel_degree 2 2>message && grep -q 'cfg_normalization beside pipefusion_degree 2' message
+}
+ok "lumina2: guidance of the first half of the steps, without norms" truncated
+normed() { # ZImagePipeline
+    run z_image normed --cfg_normalization 0.8 >answer && python3 compare.py "$golden/z_image/normed.safetensors" normed/latents.safetensors
+}
+ok "z_image: guided predictions that are no longer than 0.8 of the positive ones" normed
 ok "flux2_klein: two ranks share every encoder, step and decode" ranks flux2_klein --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae
 ok "qwen_image: two ranks share the steps and the decode, one encodes" ranks qwen_image --ulysses_degree 2 --text_encoder_parallel broadcast --use_parallel_vae
 parallel() { # two ranks: the same picture, and the same embeddings

@@ -505,7 +505,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 55 };
+    enum { OWN = 58 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -517,6 +517,8 @@ int suite_verb_generate(int argc, char **argv)
                          .guidance_scale_2 = NAN,
                          .true_cfg_scale = NAN,
                          .strength = NAN,
+                         .cfg_normalization = NAN,
+                         .cfg_trunc_ratio = NAN,
                          .flow_shift = NAN,
                          .noise = "torch",
                          .attention = "auto",
@@ -549,8 +551,10 @@ int suite_verb_generate(int argc, char **argv)
          &r->inputs, 0, 0},
         {"image", 0, SUITE_OPTION_STRING, "FILE",
          "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
-         "image-to-video)",
+         "image-to-video), or beside it (FLUX.1 Fill, Depth and Canny)",
          &r->image, 0, 0},
+        {"mask_image", 0, SUITE_OPTION_STRING, "FILE",
+         "white where --image is painted anew, black elsewhere, PNG or JPEG (FLUX.1 Fill)", &r->mask_image, 0, 0},
         {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
          0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},
@@ -567,6 +571,11 @@ int suite_verb_generate(int argc, char **argv)
          &r->guidance_scale_2, 0, 0},
         {"true_cfg_scale", 0, SUITE_OPTION_NUMBER, "G",
          "above 1: guidance by a second forward, of a model that computes one (FLUX.1)", &r->true_cfg_scale, 0, 0},
+        {"cfg_normalization", 0, SUITE_OPTION_NUMBER, "F",
+         "scale guided predictions by their norms: 1 or 0 (Lumina-Image 2.0), a factor (Z-Image); the pipeline's",
+         &r->cfg_normalization, 0, 0},
+        {"cfg_trunc_ratio", 0, SUITE_OPTION_NUMBER, "R",
+         "guide this share of the steps, from the first on (Lumina-Image 2.0; 1)", &r->cfg_trunc_ratio, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
         {"seed", 0, SUITE_OPTION_INT, "N", "seed of the noise and of seeded embeddings", &r->seed, 0,
          INT64_C(9007199254740991)},

@@ -2,11 +2,12 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein|flux2|qwen_image OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|flux2|qwen_image|lumina2 OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; of
-qwen_image several.safetensors, latents of two prompts with two pictures each; and call.json, the arguments of the run, of which
+qwen_image several.safetensors, latents of two prompts with two pictures each; of lumina2 cut.safetensors and of z_image
+normed.safetensors, latents of other guidance; and call.json, the arguments of the run, of which
 --set changes one. --part changes the text encoder's config. Text encoders and VAEs are stored in bf16; diffusers runs all in
 float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
@@ -22,8 +23,8 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
 from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Pipeline,
-                       Flux2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
-from transformers import (Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
+                       Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
+from transformers import (Gemma2Config, Gemma2Model, GemmaTokenizer, Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
 from parts import run, save, shake, vae
@@ -122,6 +123,18 @@ def qwen_image(options):
     return QwenImagePipeline(scheduler, shake(vae, 1), shake(encoder, 2), tokens, unet)
 
 
+def lumina2(options):
+    """A VAE of four levels, because the pipeline takes a latent for eight pixels."""
+    tokens = tokenizer(GemmaTokenizer, "gemma")
+    unet = transformer(Lumina2Transformer2DModel, "lumina2")
+    sizes = {"intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+             "query_pre_attn_scalar": 10, "attn_logit_softcapping": 2.0}
+    encoder = Gemma2Model(Gemma2Config(vocab_size=len(tokens) + 3, hidden_size=unet.config.cap_feat_dim, **{**sizes, **options.part})).eval()
+    return Lumina2Pipeline(unet, FlowMatchEulerDiscreteScheduler(shift=6.0),
+                           shake(vae(4, latent_channels=unet.config.in_channels, use_quant_conv=False, use_post_quant_conv=False,
+                                     shift_factor=0.1159, scaling_factor=0.3611), 1), shake(encoder, 2), tokens)
+
+
 def z_image_taken(made):
     return made.hidden_states[-2]
 
@@ -141,11 +154,15 @@ def qwen_image_taken(made):
 # kind: how it is built, what it takes of its text encoder, whether its transformer sees the mask
 KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
          "flux2": (flux2, flux2_taken, False),
-         "qwen_image": (qwen_image, qwen_image_taken, True)}
+         "qwen_image": (qwen_image, qwen_image_taken, True), "lumina2": (lumina2, z_image_taken, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
          "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
          "flux2": {"guidance_scale": 4.0, "max_sequence_length": 300},
-         "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300}}
+         "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300},
+         "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180}}
+
+GUIDED = [("lumina2", "cut.safetensors", {"cfg_trunc_ratio": 0.5, "cfg_normalization": False}),
+          ("z_image", "normed.safetensors", {"cfg_normalization": 0.8})]
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
@@ -190,7 +207,7 @@ def watch(pipe, taken, masked, seen):
     """Keeps what each call of the text encoder gets and gives; the first one is the positive prompt's. Returns what ends it."""
     def note(_, args, kwargs, made):
         prefix = "negative_" if "input_ids" in seen else ""
-        seen.update({prefix + "input_ids": kwargs["input_ids"], prefix + "prompt_embeds": taken(made)})
+        seen.update({prefix + "input_ids": kwargs["input_ids"] if "input_ids" in kwargs else args[0], prefix + "prompt_embeds": taken(made)})
         if masked:
             seen[prefix + "prompt_attention_mask"] = kwargs["attention_mask"][:, -taken(made).shape[1]:]
     return pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove
@@ -219,6 +236,13 @@ def write_several(pipe, call, options):
     more = {"prompt": [options.prompt, "the blue sea"], "negative_prompt": [call["negative_prompt"]] * 2, "num_images_per_prompt": 2}
     made = run(pipe, {**arguments(options.kind, call), **more}, options.seed)
     save({"latents": made["latents"]}, options.out, "several.safetensors")
+
+
+def write_guided(pipe, call, options):
+    """cut.safetensors, normed.safetensors: latents of a run whose guidance differs."""
+    for kind, name, more in GUIDED:
+        if kind == options.kind:
+            save({"latents": run(pipe, {**arguments(kind, call), **more}, options.seed)["latents"]}, options.out, name)
 
 
 def expect(kind, pipe, call, seed):
@@ -259,6 +283,7 @@ def main():
     save(expect(options.kind, pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
     if options.kind == "qwen_image":
         write_several(pipe, call, options)
+    write_guided(pipe, call, options)
     pathlib.Path(options.out, "call.json").write_text(json.dumps({**call, "seed": options.seed}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -6,7 +6,8 @@
 OUT gets a folder for each KIND (all of them when none is named) as diffusers saves it, with expected.safetensors: input_ids, input_ids_2
 (of the positive prompt), prompt_embeds, pooled_prompt_embeds, prompt_attention_mask, negative_..., latents [1, channels, 1, height, width],
 image_u8 [1, height, width, 3]; and call.json, the arguments. Where a pipeline starts from a picture, too: start.png, image.safetensors
-with latents and image_u8 at strength 0.6 in 5 steps. All is computed in float32, of the weights that are stored. `ci/deps.sh census` makes what it needs.
+with latents and image_u8 at strength 0.6 in 5 steps. Where it takes one beside the latents: start.png, mask.png, latent_condition, and
+two.safetensors, latents of two prompts. All is computed in float32, of the weights that are stored. `ci/deps.sh census` makes what it needs.
 """
 import argparse
 import json

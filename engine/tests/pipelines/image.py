@@ -2,7 +2,8 @@
 import os
 
 import torch
-from diffusers import (DDPMScheduler, DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler, FluxImg2ImgPipeline, FluxPipeline,
+from diffusers import (DDPMScheduler, DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler, FluxControlPipeline,
+                       FluxFillPipeline, FluxImg2ImgPipeline, FluxPipeline,
                        FluxTransformer2DModel, HunyuanDiT2DModel, HunyuanDiTPipeline, PixArtSigmaPipeline, PixArtTransformer2DModel,
                        SD3Transformer2DModel, StableDiffusion3Img2ImgPipeline, StableDiffusion3Pipeline)
 from PIL import Image
@@ -13,16 +14,26 @@ SD3_WIDTHS = 16, 24, 48  # CLIP-L, CLIP-G, T5: wider than both, so that zeros fi
 
 
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
-def flux(folder):
-    clip_tokens, t5_tokens = clip_tokenizer(folder), t5_tokenizer(folder)
-    transformer = FluxTransformer2DModel(patch_size=1, in_channels=16, num_layers=1, num_single_layers=1, attention_head_dim=16,
+def flux(folder, pipeline=FluxPipeline, pieces=None, **channels):
+    clip_tokens, t5_tokens = clip_tokenizer(folder), t5_tokenizer(folder, **(pieces or {}))
+    transformer = FluxTransformer2DModel(patch_size=1, **{"in_channels": 16, **channels}, num_layers=1, num_single_layers=1, attention_head_dim=16,
                                          num_attention_heads=2, joint_attention_dim=WIDTH, pooled_projection_dim=WIDTH,
                                          guidance_embeds=False, axes_dims_rope=[4, 6, 6]).eval()
     scheduler = FlowMatchEulerDiscreteScheduler(shift=1.0)
-    return FluxPipeline(scheduler=scheduler, vae=shake(vae(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.1159,
+    return pipeline(scheduler=scheduler, vae=shake(vae(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.1159,
                                                     scaling_factor=0.3611), 1),
                 text_encoder=shake(clip(clip_tokens), 2), tokenizer=clip_tokens, text_encoder_2=shake(t5(t5_tokens), 3),
                 tokenizer_2=t5_tokens, transformer=shake(transformer, 4))
+
+
+def flux_fill(folder):
+    """A masked picture's latents and the mask's pixels stand beside those that are denoised: a cell is 2 x 2 pixels."""
+    return flux(folder, FluxFillPipeline, {"normalization_rule_name": "identity"}, in_channels=16 + 16 + 16, out_channels=16)
+
+
+def flux_control(folder):
+    """As Depth and Canny."""
+    return flux(folder, FluxControlPipeline, {"normalization_rule_name": "identity"}, in_channels=16 + 16, out_channels=16)
 
 
 def pixart(folder):
@@ -84,14 +95,43 @@ def run_from_picture(pipe, call, options):
     save(run(pipe, {**call, **more}, options.seed, image=image), options.out, "image.safetensors")
 
 
+def flux_texts(pipe, options):
+    embeds, pooled, _ = pipe.encode_prompt(options.prompt, None, max_sequence_length=24)
+    return {"prompt_embeds": embeds, "pooled_prompt_embeds": pooled, "input_ids": ids(pipe.tokenizer, options.prompt, 77),
+            "input_ids_2": ids(pipe.tokenizer_2, options.prompt, 24)}
+
+
 def run_flux(pipe, call, options):
     call.update(guidance_scale=0.0, max_sequence_length=24)
-    embeds, pooled, _ = pipe.encode_prompt(options.prompt, None, max_sequence_length=24)
-    expected = {"prompt_embeds": embeds, "pooled_prompt_embeds": pooled, "input_ids": ids(pipe.tokenizer, options.prompt, 77),
-                "input_ids_2": ids(pipe.tokenizer_2, options.prompt, 24)}
-    expected.update(run(pipe, call, options.seed))
+    expected = {**flux_texts(pipe, options), **run(pipe, call, options.seed)}
     save(expected, options.out, "expected.safetensors")
     run_from_picture(FluxImg2ImgPipeline(**pipe.components), call, options)
+
+
+def run_beside(pipe, call, options, **pictures):
+    """Also what the transformer gets beside the latents; two.safetensors: of two prompts at once."""
+    call.update(guidance_scale=3.5, max_sequence_length=24)
+    expected, seen = flux_texts(pipe, options), []
+    for name, image in pictures.items():
+        image.save(os.path.join(options.out, "mask.png" if "mask" in name else "start.png"))
+    end = pipe.transformer.register_forward_pre_hook(
+        lambda _, __, given: seen.append(given["hidden_states"][..., 16:].clone()), with_kwargs=True).remove
+    expected.update(run(pipe, call, options.seed, **pictures), latent_condition=seen[0])
+    end()
+    save(expected, options.out, "expected.safetensors")
+    two = {**call, "prompt": [options.prompt, "the blue sea"]}
+    save({"latents": run(pipe, two, options.seed, **pictures)["latents"]}, options.out, "two.safetensors")
+
+
+def run_flux_fill(pipe, call, options):
+    """A mask with edges that resizing blurs, of another size than the picture."""
+    mask = Image.new("L", (50, 30))
+    mask.paste(255, (11, 7, 33, 22))
+    run_beside(pipe, call, options, image=Image.fromarray(start_picture()), mask_image=mask)
+
+
+def run_flux_control(pipe, call, options):
+    run_beside(pipe, call, options, control_image=Image.fromarray(start_picture()))
 
 
 def run_without_t5(pipe, call, options):
@@ -136,6 +176,8 @@ def run_hunyuandit(pipe, call, options):
 FOX = "a red fox on the quiet hill, at dawn; 3 birds"
 KINDS = {  # kind: how it is built, how it is run, the type of the stored weights, its prompt, height and width
     "flux": (flux, run_flux, torch.float32, FOX, 32, 48),
+    "flux_fill": (flux_fill, run_flux_fill, torch.bfloat16, FOX, 32, 48),
+    "flux_control": (flux_control, run_flux_control, torch.bfloat16, FOX, 32, 48),
     "pixart": (pixart, run_pixart, torch.float32, FOX, 32, 48),
     "sd3": (sd3, run_sd3, torch.bfloat16, FOX, 32, 40),
     "hunyuandit": (hunyuandit, run_hunyuandit, torch.bfloat16, "一只红色的狐狸坐在山上, at dawn", 64, 96),
