@@ -391,7 +391,7 @@ static int64_t stale_from(const walk *w)
 }
 
 /* K and V of all rows of a rank are `floats`. */
-static void walk_frames(walk *w, int64_t floats)
+static void walk_runs_of_frames(walk *w, int64_t floats)
 {
     int64_t others = degree_of(w, DIT_AXIS_PATCH) - 1, own = dit_facts_frames(w->facts) / (others + 1);
     int64_t halo = w->parallel->halo_frames, given = w->parallel->global_frames / (others + 1);
@@ -407,7 +407,7 @@ static void walk_patches(walk *w, const window *view, int64_t rows)
     dit_patch_method method = w->parallel->patch_method;
     bool synchronous = view->step < stale_from(w);
     if (!synchronous && dit_parallel_cuts_frames(w->parallel)) {
-        walk_frames(w, rows * row);
+        walk_runs_of_frames(w, rows * row);
         return;
     }
     if (others == 0 || (!synchronous && (method == DIT_PATCH_NAIVE || view->step == w->facts->steps - 1))) return;
