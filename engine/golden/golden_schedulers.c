@@ -145,15 +145,18 @@ static dit_status replay_count(replay *r, int steps)
 static dit_status read_call(replay *r, const cJSON *golden)
 {
     static const char *const known[] = {"linspace(1, 1/N, N)", "linspace(1, 0, N+1)[:-1]"};
+    static const char quadratic[] = "linear_quadratic_schedule(N, 0.025)";
     const char *sigmas = NULL;
     r->params.has_mu = dit_json_member(golden, "mu") != NULL;
     DIT_TRY(dit_json_optional_number(&r->config, golden, "/golden", "mu", -100, 100, &r->params.mu));
     DIT_TRY(dit_json_optional_string(&r->config, golden, "/golden", "sigmas", &sigmas));
     for (size_t i = 0; sigmas && i < sizeof known / sizeof *known; i++)
         if (strncmp(sigmas, known[i], strlen(known[i])) == 0) r->params.linspace_sigmas = true;
-    if (!sigmas || r->params.linspace_sigmas) return DIT_OK;
+    r->params.quadratic_sigmas = sigmas && strncmp(sigmas, quadratic, sizeof quadratic - 1) == 0;
+    if (!sigmas || r->params.linspace_sigmas || r->params.quadratic_sigmas) return DIT_OK;
     return dit_json_fail(&r->config, "/golden/sigmas", DIT_ERR_JSON_VALUE,
-                         "\"%s\" does not begin with one of the known forms %s, %s", sigmas, known[0], known[1]);
+                         "\"%s\" does not begin with one of the known forms %s, %s, %s", sigmas, known[0], known[1],
+                         quadratic);
 }
 
 static dit_status replay_config(replay *r, const char *folder, const cJSON *golden)

@@ -129,6 +129,7 @@ struct dit_model {
     double (*shift)(int64_t image_tokens,
                     int64_t steps); /* mu of the pipeline's dynamic shift; NULL: the scheduler's */
     bool linspace_sigmas;           /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
+    bool quadratic_sigmas;          /* it passes some that fall linearly, then quadratically (Mochi)      */
     bool rescales_guidance;         /* a guided prediction is made as long as the positive one, token by token */
     bool sensitive_embedding;       /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };

@@ -139,6 +139,7 @@ static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *sched
     params.rt = s->rt;
     params.image_tokens = s->rt->facts.image_tokens;
     params.linspace_sigmas = s->model->linspace_sigmas;
+    params.quadratic_sigmas = s->model->quadratic_sigmas;
     params.has_mu = s->model->shift != NULL;
     if (params.has_mu) params.mu = s->model->shift(params.image_tokens, params.steps);
     params.noise = draw_step_noise;

@@ -4,6 +4,7 @@
  *   x <- x + (sigma_{i+1} - sigma_i) v
  *   static shift   s <- shift s / (1 + (shift - 1) s)
  *   dynamic shift  s <- e^mu / (e^mu + 1/s - 1), mu linear in the number of image tokens
+ *   inverted       s <- 1 - s after all else, and the schedule ends at 1: time runs from noise to image
  */
 #include "base/json.h"
 #include "engine/schedulers/scheduler.h"
@@ -14,12 +15,12 @@
 typedef struct {
     double train, shift, base_shift, max_shift, base_tokens, max_tokens;
     double terminal; /* where the sigmas are stretched to end; 0: nowhere */
-    bool dynamic, karras, exponential;
+    bool dynamic, karras, exponential, inverted;
 } flow_config;
 
 static dit_status read_config(const dit_scheduler_params *params, flow_config *c)
 {
-    static const char *const refused[] = {"use_beta_sigmas", "invert_sigmas", "stochastic_sampling", NULL};
+    static const char *const refused[] = {"use_beta_sigmas", "stochastic_sampling", NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
     const char *at = params->pointer, *time_shift = "exponential";
@@ -36,6 +37,7 @@ static dit_status read_config(const dit_scheduler_params *params, flow_config *c
     DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_karras_sigmas", &c->karras));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_exponential_sigmas", &c->exponential));
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "invert_sigmas", &c->inverted));
     DIT_TRY(dit_json_optional_number(doc, config, at, "shift_terminal", 0, 0.999, &c->terminal));
     if (c->dynamic && strcmp(time_shift, "exponential") != 0)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not implemented", time_shift);
@@ -52,12 +54,30 @@ static float static_shift_f32(const flow_config *c, float sigma)
     return (float)c->shift * sigma / (1.0f + (float)(c->shift - 1.0) * sigma);
 }
 
-/* Returns a sigma of FluxPipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift.
- * HunyuanVideoPipeline's linspace(1, 0, N + 1) without its end rounds to equal floats. */
-static float given_sigma(const flow_config *c, double mu, int i, int N)
+/* Returns a sigma of FluxPipeline's linspace(1, 1/N, N). HunyuanVideoPipeline's linspace(1, 0, N + 1) without its end rounds
+ * to equal floats. */
+static double linspace_sigma(int i, int N)
 {
     double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
-    float sigma = (float)(i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step), stretch = (float)exp(mu);
+    return i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step;
+}
+
+/* Returns a sigma of MochiPipeline, 1 - f: f rises linearly to 0.025 in the first half of the steps, then as the parabola that
+ * goes on with this slope and ends at 1. */
+static double quadratic_sigma(int i, int N)
+{
+    const double threshold = 0.025;
+    int linear = N / 2, rest = N - linear;
+    if (i < linear) return 1.0 - i * threshold / linear;
+    double above = linear - threshold * N, curve = above / (linear * ((double)rest * rest));
+    double slope = threshold / linear - 2 * above / ((double)rest * rest), start = curve * ((double)linear * linear);
+    return 1.0 - (curve * ((double)i * i) + slope * i + start);
+}
+
+/* Shifts a sigma that the pipeline gives, which the library keeps in float32. */
+static float given_sigma(const flow_config *c, double mu, float sigma)
+{
+    float stretch = (float)exp(mu);
     return c->dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : static_shift_f32(c, sigma);
 }
 
@@ -77,12 +97,12 @@ typedef struct {
     const flow_config *c;
     double mu;
     int N;
-    bool given; /* the pipeline gives the sigmas before they are shifted */
+    double (*given)(int i, int N); /* of the pipeline, before they are shifted; NULL: none */
 } sigma_table;
 
 static double shifted_sigma(const sigma_table *t, int i)
 {
-    return t->given ? given_sigma(t->c, t->mu, i, t->N) : default_sigma(t->c, t->mu, i, t->N);
+    return t->given ? (double)given_sigma(t->c, t->mu, (float)t->given(i, t->N)) : default_sigma(t->c, t->mu, i, t->N);
 }
 
 /* Stretches 1 - sigma so that the last sigma is shift_terminal. A sigma of 1 stays where it is, which is also the rule
@@ -115,12 +135,19 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
     double mu =
         params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
-    const sigma_table table = {&c, mu, params->steps, params->linspace_sigmas};
+    if (params->quadratic_sigmas && params->steps < 2)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "one step: half of it would fall linearly"),
+                              "take two steps at least");
+    const sigma_table table = {&c, mu, params->steps,
+                               params->quadratic_sigmas  ? quadratic_sigma
+                               : params->linspace_sigmas ? linspace_sigma
+                                                         : NULL};
     for (int i = 0; i < scheduler->steps; i++) {
-        scheduler->sigmas[i] = (float)sigma_of(&table, params->first_step + i);
+        float sigma = (float)sigma_of(&table, params->first_step + i);
+        scheduler->sigmas[i] = c.inverted ? 1.0f - sigma : sigma;
         scheduler->timesteps[i] = scheduler->sigmas[i] * (float)c.train;
     }
-    scheduler->sigmas[scheduler->steps] = 0.0f;
+    scheduler->sigmas[scheduler->steps] = c.inverted ? 1.0f : 0.0f;
     return DIT_OK;
 }
 

@@ -21,11 +21,12 @@ typedef struct {
     const dit_json *doc;
     const cJSON *config; /* diffusers' scheduler_config.json                                       */
     const char *pointer;
-    int steps;            /* num_inference_steps, 1..10000                                          */
-    int first_step;       /* steps before it are left out (image-to-image); 0: none                 */
-    int64_t image_tokens; /* decides dynamic shift                                                  */
-    bool linspace_sigmas; /* the pipeline passes sigmas 1 - i/N (FLUX, HunyuanVideo)                */
-    bool has_mu;          /* use `mu` instead of deriving it from image_tokens                      */
+    int steps;             /* num_inference_steps, 1..10000                                          */
+    int first_step;        /* steps before it are left out (image-to-image); 0: none                 */
+    int64_t image_tokens;  /* decides dynamic shift                                                  */
+    bool linspace_sigmas;  /* the pipeline passes sigmas 1 - i/N (FLUX, HunyuanVideo)                */
+    bool quadratic_sigmas; /* it passes those of Mochi, linear down to 1 - 0.025, then quadratic     */
+    bool has_mu;           /* use `mu` instead of deriving it from image_tokens                      */
     double mu;
     int64_t elements; /* of this rank's latents                                                 */
     double eta;       /* DDIM's share of fresh noise, 0..1; 0 for classes without it            */

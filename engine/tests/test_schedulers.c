@@ -74,6 +74,7 @@ typedef struct {
     const char *name;
     bool linspace_sigmas;
     double mu; /* 0: none */
+    bool quadratic_sigmas;
 } golden_case;
 
 static float *read_step(fixture *f, int steps, const char *what, int step)
@@ -95,6 +96,7 @@ static dit_scheduler *create(fixture *f, const golden_case *c, int steps, int64_
                                    .pointer = "",
                                    .steps = steps,
                                    .linspace_sigmas = c->linspace_sigmas,
+                                   .quadratic_sigmas = c->quadratic_sigmas,
                                    .has_mu = c->mu != 0,
                                    .mu = c->mu,
                                    .elements = elements};
@@ -162,6 +164,7 @@ static void every_config_replays_as_diffusers_ran_it(void **state)
         {.name = "flow_match_euler_shift1"},
         {.name = "flow_match_euler_shift3"},
         {.name = "flow_match_euler_sigmas", .linspace_sigmas = true},
+        {.name = "flow_match_euler_inverted", .quadratic_sigmas = true},
         {.name = "unipc_flow"},
     };
     (void)state;
@@ -292,7 +295,6 @@ static void options_that_change_the_numbers_are_refused(void **state)
         UNIPC ",\"prediction_type\":\"flow_prediction\"}",
         UNIPC ",\"use_exponential_sigmas\":true}",
         FLOW ",\"use_beta_sigmas\":true}",
-        FLOW ",\"invert_sigmas\":true}",
         "{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}",
     };
     (void)state;

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy
 import torch
 from diffusers import DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler
+from diffusers.pipelines.mochi.pipeline_mochi import linear_quadratic_schedule
 from safetensors.torch import save_file
 
 STEPS = 6, 20
@@ -22,6 +23,7 @@ CASES = {
     "dpmpp_3m_flow": DPMSolverMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0, solver_order=3),
     "flow_match_euler_exponential": FlowMatchEulerDiscreteScheduler(shift=2.0, use_exponential_sigmas=True),
     "flow_match_euler_dynamic_terminal": FlowMatchEulerDiscreteScheduler(**QWEN_IMAGE),
+    "flow_match_euler_inverted": FlowMatchEulerDiscreteScheduler(invert_sigmas=True),
     "flow_match_euler_karras": FlowMatchEulerDiscreteScheduler(shift=3.0, use_karras_sigmas=True, shift_terminal=0.1),
 }
 
@@ -29,6 +31,8 @@ CASES = {
 def run(scheduler, steps, kept):
     if scheduler.config.get("use_dynamic_shifting"):
         scheduler.set_timesteps(sigmas=numpy.linspace(1.0, 1.0 / steps, steps).tolist(), mu=MU)
+    elif scheduler.config.get("invert_sigmas"):
+        scheduler.set_timesteps(sigmas=linear_quadratic_schedule(steps, 0.025))
     else:
         scheduler.set_timesteps(steps)
     sample = torch.randn(1, 4, 4, 6)
@@ -52,6 +56,8 @@ def main():
         config = {"_class_name": type(scheduler).__name__, "_diffusers_version": "0.33.1"}
         config.update((key, value) for key, value in scheduler.config.items() if not key.startswith("_"))
         given = {"mu": MU, "sigmas": "linspace(1, 1/N, N) passed to set_timesteps"} if config.get("use_dynamic_shifting") else {}
+        if config.get("invert_sigmas"):
+            given = {"sigmas": "linear_quadratic_schedule(N, 0.025) passed to set_timesteps"}
         config["golden"] = {"steps": list(STEPS), **given, "init_noise_sigma": float(getattr(scheduler, "init_noise_sigma", 1.0))}
         (out / f"{name}.json").write_text(json.dumps(config, indent=1) + "\n")
         save_file({key: value.contiguous() for key, value in kept.items()}, out / f"{name}.safetensors")
