@@ -53,6 +53,9 @@ static const dit_architecture architectures[] = {
      .kinds = {{"num_refiner_layers", UNIFIED_BLOCK}, {"num_layers", UNIFIED_BLOCK}},
      .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2,
      .guidance_norm_kind = DIT_GUIDANCE_NORM_ROWS},
+    {.class_name = "MochiTransformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
+     .text_width_key = "pooled_projection_dim", .text_width = 1536,
+     .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true},
@@ -139,6 +142,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     snprintf(facts->family, sizeof facts->family, "%s", architecture->class_name);
     facts->heads = sizes->heads, facts->head_dim = sizes->head_dim;
     facts->joint = architecture->joint;
+    facts->text_width = sizes->text_width;
     facts->text_multiple = architecture->text_multiple;
     facts->guidance_branches = architecture->guidance_branches;
     facts->guidance_offset = architecture->guidance_offset;

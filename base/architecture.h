@@ -21,15 +21,17 @@ typedef struct {
         const char *key;     /* in the config: how many there are; NULL: no such kind */
         dit_block_run block; /* one of them                                          */
     } kinds[DIT_BLOCK_KINDS];
-    const char *heads_key;     /* in the config: heads; NULL: num_attention_heads                                     */
-    const char *width_key;     /* in the config: their width together; NULL: attention_head_dim has that of one       */
-    int64_t text_multiple;     /* dit_facts.text_multiple                                                             */
-    const char *text_keys[2];  /* whose sum is the length of the text; NULL: any length goes                          */
-    const char *dual_key;      /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
-    const char *picture_key;   /* in the config of a model that takes a conditioning picture; NULL: none does         */
-    int64_t picture_tokens;    /* of that picture                                                                     */
-    const char *time_key;      /* in the config: the width of the timestep's embedding; NULL: the hidden size         */
-    int64_t time_width;        /* that of a config without the key                                                    */
+    const char *heads_key;    /* in the config: heads; NULL: num_attention_heads                                     */
+    const char *width_key;    /* in the config: their width together; NULL: attention_head_dim has that of one       */
+    int64_t text_multiple;    /* dit_facts.text_multiple                                                             */
+    const char *text_keys[2]; /* whose sum is the length of the text; NULL: any length goes                          */
+    const char *dual_key;     /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
+    const char *picture_key;  /* in the config of a model that takes a conditioning picture; NULL: none does         */
+    int64_t picture_tokens;   /* of that picture                                                                     */
+    const char *time_key;     /* in the config: the width of the timestep's embedding; NULL: the hidden size         */
+    int64_t time_width;       /* that of a config without the key                                                    */
+    const char *text_width_key; /* in the config: the width of the stream of joint text; NULL: the hidden size        */
+    int64_t text_width;         /* that of a config without the key                                                   */
     bool time_alone;           /* the timestep is embedded without the prompt                                         */
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
     double guidance_offset;    /* dit_facts.guidance_offset                                                           */
@@ -58,6 +60,7 @@ typedef struct {
     int64_t dual[DIT_MAX_DUAL];      /* blocks of the first kind; may name more than a cut model has   */
     int dual_count;
     int64_t time_width; /* of the timestep's embedding; 0: the hidden size */
+    int64_t text_width; /* of the stream of joint text; 0: the hidden size */
     bool picture;       /* it takes a conditioning picture */
 } dit_architecture_sizes;
 

@@ -114,6 +114,10 @@ static dit_status read_sizes(const case_view *v, const dit_architecture *archite
     if (architecture->time_key)
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->time_key, 1, MAX_WIDTH,
                                       &out->time_width));
+    out->text_width = architecture->text_width;
+    if (architecture->text_width_key)
+        DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->text_width_key, 1, MAX_WIDTH,
+                                      &out->text_width));
     return DIT_OK;
 }
 

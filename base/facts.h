@@ -20,7 +20,7 @@ extern "C" {
  *   image   [rows, hidden]                                      a stream's image rows            every forward
  *   cross   those of `image` after a cross-attention that       a stream's image rows            every forward
  *           tensor ranks may compute whole (base/habits.h)
- *   text    [rows, hidden]                                      a stream's text rows             every forward
+ *   text    [rows, hidden], or text_width where it is narrower  a stream's text rows             every forward
  *   both    [rows, hidden] of a joint block with one stream     all rows                         every forward
  *   norms   one number a row: a norm over all heads together    image rows                       every forward
  *   memory  one number a row: such a norm of keys of the text   text rows, then picture_tokens   once an image
@@ -53,6 +53,7 @@ typedef struct {
     int64_t image_tokens;      /* S of one image or clip                               */
     int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
     int64_t text_tokens;       /* St                                                   */
+    int64_t text_width;        /* of the stream of joint text, which lies in rows of the hidden size; 0: as wide */
     int64_t text_multiple;     /* joint text, and the image beside it, are filled up to multiples of it; 0: of 1 */
     int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */

@@ -45,6 +45,7 @@
  *            such a norm over keys of a text or image that   N-1, once             B rows 8
  *            blocks only read (cross-attention)
  *            sums of text alone: with the first band only    2 (N-1), F + Z times  B T C/N e
+ *            (of a narrower text: its width instead of C)
  *   stages   each but the last to the next: the stream       1 a pass              B (T + n) C e
  *            to the stage where k of its skips end           1 a pass              k B n C e
  *            the last to the first: new latents, after all   1 a pass              images n token_channels e
@@ -229,7 +230,8 @@ static void predict_tensor(const dit_share *s, const dit_parallel *parallel, con
     add_passes(volume, &s->passes, image_sums * 2 * others, s->image_rows * part);
     add_joint_passes(volume, &s->passes, blocks->sums.both * 2 * others, s->image_rows * part, text_rows * part);
     add_passes(volume, &s->passes, blocks->sums.norms * others, s->image_rows * row);
-    add(volume, s->passes.text * blocks->sums.text * 2 * others, text_rows * part);
+    int64_t text_part = facts->text_width ? s->batch * facts->text_width / s->t * s->element : part;
+    add(volume, s->passes.text * blocks->sums.text * 2 * others, text_rows * text_part);
     int64_t once = blocks->sums.memory * others * dit_facts_transformers(facts);
     add(volume, once, facts->text_tokens * row);
     if (facts->picture_tokens) add(volume, once, facts->picture_tokens * row);

@@ -36,6 +36,7 @@ dit_status module_add_normed(dit_model *model, module_at at, const dit_joined *j
     int64_t elements = x.batch * x.rows * x.cols;
     bool watched = is_watched(model, at.kind);
     const float *output = scratch;
+    if (!x.rows) return DIT_OK; /* a rank or a window without text */
     if (!module_is_taken(model, at.kind))
         DIT_TRY(layer_joined_product(rt, joined, from, watched ? watch->place(watch, &at, elements) : scratch));
     if (watched) DIT_TRY(watch->settle(watch, &at, elements, &output));

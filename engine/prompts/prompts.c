@@ -59,6 +59,7 @@ static const take_row rows[] = {
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"LTXPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"Lumina2Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_CYCLED, {0}},
+    {"MochiPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
@@ -175,12 +176,25 @@ typedef struct {
     int32_t *ids, *mask; /* [rows, tokens] */
 } text_batch;
 
+/* Mochi's folders may ask for an empty prompt to be hidden from the encoder as well, which leaves its rows nothing to see. */
+static dit_status check_silence(const prompt_run *run, const char *prompt)
+{
+    static const char key[] = "force_zeros_for_empty_prompt";
+    bool forces = false;
+    if (*prompt) return DIT_OK;
+    DIT_TRY(dit_json_optional_bool(run->index, run->index->root, "", key, &forces));
+    if (!forces) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s of model_index.json is not implemented", key),
+                          "give a --negative_prompt that is not empty, or --guidance_scale 1");
+}
+
 static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch, int64_t row)
 {
     const dit_prompts_params *p = run->p;
     const char *prompt = !p->guided ? p->prompts[row] : row == 0 ? p->negative : p->prompts[row - 1];
     int64_t at = row * batch->tokens, count;
     dit_prompt_rule rule = *batch->rule;
+    DIT_TRY(check_silence(run, prompt));
     if (prompt == p->negative && rule.cleaning == DIT_PROMPT_ALONE) rule.before = rule.after = "";
     DIT_TRY(dit_prompt_tokenize(&rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
     if (count > run->account->tokens) run->account->tokens = count;

@@ -161,6 +161,9 @@ refused lumina2 'out_channels 4 differ from in_channels 3' 's/"out_channels": nu
 refused ltx 'cross_attention_dim 36 differs from the hidden size 32' 's/"cross_attention_dim": 32/"cross_attention_dim": 36/'
 refused ltx 'patch_size is 2, but only 1' 's/"patch_size": 1/"patch_size": 2/'
 refused ltx 'out_channels 8 differ from in_channels 6' 's/"out_channels": 6/"out_channels": 8/'
+refused mochi 'pooled_projection_dim 36 above the hidden size 32' 's/"pooled_projection_dim": 20/"pooled_projection_dim": 36/'
+refused mochi 'text_embed_dim 25 is not divisible by 8' 's/"text_embed_dim": 24/"text_embed_dim": 25/'
+refused mochi 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
 refused flux_fill 'in_channels 272 below out_channels 280' 's/"out_channels": 8/"out_channels": 280/'
 refused flux_fill '10 channels of a token are not a multiple of 4' 's/"out_channels": 8/"out_channels": 10/'
 

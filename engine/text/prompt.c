@@ -59,6 +59,7 @@
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
     X(LTXPipeline,              tokenizer,   text_encoder,   128,   0,  0, false, true,  KEPT,   AS_IS,       "", "") \
     X(Lumina2Pipeline,          tokenizer,   text_encoder,   256,   0,  0, true,  true,  BEHIND, ALONE,       LUMINA2_SYSTEM, "") \
+    X(MochiPipeline,            tokenizer,   text_encoder,   256,   0,  0, true,  true,  KEPT,   AS_IS,       "", "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \

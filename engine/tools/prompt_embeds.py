@@ -31,6 +31,7 @@ RETURNED = {
     "CogVideoXPipeline": PLAIN,
     "LTXPipeline": MASKED,
     "LattePipeline": PLAIN,
+    "MochiPipeline": MASKED,
     "WanPipeline": PLAIN,
     "WanImageToVideoPipeline": PLAIN,
     "HunyuanVideoPipeline": ("prompt_embeds", "pooled_prompt_embeds", "prompt_attention_mask"),

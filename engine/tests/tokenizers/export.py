@@ -639,6 +639,7 @@ PIPELINES = {
     "HunyuanVideoPipeline": [("llama", "LlamaTokenizerFast", 256 + 95, HUNYUAN_VIDEO.format), ("clip", "CLIPTokenizer", 77, str)],
     "LattePipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
     "LTXPipeline": [("t5", "T5Tokenizer", 128, str)],
+    "MochiPipeline": [("t5", "T5Tokenizer", 256, str)],
     "PixArtAlphaPipeline": [("t5", "T5Tokenizer", 120, clean_lower)],
     "PixArtSigmaPipeline": [("t5", "T5Tokenizer", 300, clean_lower)],
     "StableDiffusion3Pipeline": [("clip", "CLIPTokenizer", 77, str), ("clip_bang", "CLIPTokenizer", 77, str),
