@@ -6,21 +6,12 @@
  * whole text and sees the timestep, so every rank refines all of it at every step, with all heads, and then takes its
  * own rows.
  */
-#include "engine/models/embed.h"
-#include "engine/models/joint.h"
+#include "engine/models/token_refiner.h"
 
 #include <math.h>
 
-enum { AXES = 3, REFINER_RATIO = 4 };
-enum { REFINER_GATE_MSA, REFINER_GATE_MLP, REFINER_CHUNKS };
+enum { AXES = 3 };
 static const float EPS = 1e-6f;
-
-typedef struct {
-    dit_linear modulation;
-    joint_attention attention; /* without norms of q and k */
-    dit_mlp mlp;
-    const float *norm_weight[2], *norm_bias[2]; /* [C] before attention, before the MLP */
-} hunyuan_refiner;
 
 typedef struct {
     int64_t doubles, singles, refiners, H, D, in_channels, out_channels, text_dim, pooled_dim, patch, patch_t;
@@ -32,22 +23,15 @@ typedef struct {
 typedef struct {
     hunyuan_config c;
     joint j;
-    int64_t B, St;                    /* batch; whole text                                       */
-    embed_combined time_text;         /* of the blocks: timestep, pooled text, guidance          */
-    embed_combined refiner_time_text; /* of the refiner: timestep, mean token                    */
-    dit_linear x_embedder, text_in, norm_out, proj_out;
-    hunyuan_refiner *refiners;
+    int64_t B, St;            /* batch; whole text                                */
+    embed_combined time_text; /* of the blocks: timestep, pooled text, guidance   */
+    token_refiner refiner;
+    dit_linear x_embedder, norm_out, proj_out;
     joint_block *doubles;
     joint_stream *singles;
-    const float *mask;                         /* [batch, St] of the condition, or NULL: all tokens count */
-    float *cosines, *sines;                    /* [video rows, D] image's life                            */
-    float *ids;                                /* [video rows, 3]                                         */
-    float *joint_bias, *refiner_bias;          /* [batch, St] on the logits                               */
-    float *mean;                               /* [batch, text_dim] mean token                            */
-    float *projected;                          /* [batch, St, C]: text before the refiner                 */
-    float *text, *text_normed, *text_attended; /* [batch, St, C]                                          */
-    float *text_wide;                          /* [batch, St, 4C]: q, k, v, or MLP                        */
-    float *refiner_gates;                      /* [batch, 2C]                                             */
+    float *cosines, *sines; /* [video rows, D] image's life                     */
+    float *ids;             /* [video rows, 3]                                  */
+    float *joint_bias;      /* [batch, St] on the logits                        */
 } hunyuan;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -102,42 +86,12 @@ static dit_status hunyuan_read_facts(const dit_config *config, dit_architecture_
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-static dit_status load_refiner(const dit_scope *s, const hunyuan *m, hunyuan_refiner *block)
-{
-    int64_t C = m->j.C;
-    joint plain = m->j;
-    plain.qk_norm = false;
-    DIT_TRY(scope_affine(s, "norm1", C, &block->norm_weight[0], &block->norm_bias[0]));
-    DIT_TRY(scope_affine(s, "norm2", C, &block->norm_weight[1], &block->norm_bias[1]));
-    DIT_TRY(joint_load_attention(s, &plain, "attn", JOINT_IMAGE, true, &block->attention));
-    DIT_TRY(scope_mlp(s, "ff", C, REFINER_RATIO * C, &block->mlp));
-    block->mlp.activation = DIT_ACT_SILU;
-    return scope_linear(s, "norm_out.linear", REFINER_CHUNKS * C, C, &block->modulation);
-}
-
-static dit_status load_refiners(const dit_model_params *params, hunyuan *m)
-{
-    dit_scope s = scope_of(params, "context_embedder."), block;
-    dit_scope time_text = scope_under(&s, "time_text_embed");
-    void *memory;
-    DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.refiners * (int64_t)sizeof *m->refiners, &memory));
-    m->refiners = memory;
-    DIT_TRY(scope_linear(&s, "proj_in", m->j.C, m->c.text_dim, &m->text_in));
-    DIT_TRY(embed_combined_create(&time_text, &m->refiner_time_text));
-    for (int64_t i = 0; i < m->c.refiners; i++) {
-        block = scope_of(params, "context_embedder.token_refiner.refiner_blocks.%lld.", (long long)i);
-        block = scope_whole(&block);
-        DIT_TRY(load_refiner(&block, m, &m->refiners[i]));
-    }
-    return DIT_OK;
-}
-
 static dit_status load_weights(const dit_model_params *params, hunyuan *m)
 {
     dit_scope s = scope_of(params, "%s", ""), time_text = scope_under(&s, "time_text_embed");
     int64_t C = m->j.C, token = m->c.patch_t * m->c.patch * m->c.patch;
     if (params->stage.first) {
-        DIT_TRY(load_refiners(params, m));
+        DIT_TRY(token_refiner_load(params, &m->j, &m->refiner));
         DIT_TRY(scope_linear(&s, "x_embedder.proj", C, m->c.in_channels * token, &m->x_embedder));
     }
     DIT_TRY(embed_combined_create(&time_text, &m->time_text));
@@ -150,23 +104,16 @@ static dit_status load_weights(const dit_model_params *params, hunyuan *m)
 
 static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
 {
-    dit_arena *image = &params->rt->image, *step = &params->rt->step;
-    int64_t C = m->j.C, n = params->partition.image_count, text = m->B * m->St;
+    dit_arena *image = &params->rt->image;
+    int64_t n = params->partition.image_count;
     const dit_buffer buffers[] = {
         {image, &m->cosines, n * m->c.D, DIT_BUFFER_FP32},
         {image, &m->sines, n * m->c.D, DIT_BUFFER_FP32},
         {image, &m->ids, n * AXES, DIT_BUFFER_HOST},
-        {image, &m->joint_bias, text, DIT_BUFFER_HOST},
-        {image, &m->refiner_bias, text, DIT_BUFFER_FP32},
-        {image, &m->mean, m->B * m->c.text_dim, DIT_BUFFER_ACTIVATIONS},
-        {image, &m->projected, text * C, DIT_BUFFER_ACTIVATIONS},
-        {step, &m->text, text * C, DIT_BUFFER_ACTIVATIONS},
-        {step, &m->text_normed, text * C, DIT_BUFFER_ACTIVATIONS},
-        {step, &m->text_attended, text * C, DIT_BUFFER_ACTIVATIONS},
-        {step, &m->text_wide, text * REFINER_RATIO * C, DIT_BUFFER_ACTIVATIONS},
-        {step, &m->refiner_gates, m->B * REFINER_CHUNKS * C, DIT_BUFFER_FP32},
+        {image, &m->joint_bias, m->B * m->St, DIT_BUFFER_HOST},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
+    DIT_TRY(token_refiner_take(params, &m->refiner));
     m->j.cosines[JOINT_IMAGE] = m->cosines, m->j.sines[JOINT_IMAGE] = m->sines;
     return DIT_OK;
 }
@@ -189,8 +136,16 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     m->B = params->partition.batch, m->St = params->partition.text_tokens;
     m->j = (joint){.H = m->c.H, .D = m->c.D, .inner = m->c.inner, .eps = EPS, .qk_norm = true};
     DIT_TRY(joint_create(model, &m->j));
-    m->refiner_time_text = (embed_combined){.batch = m->B, .text_dim = m->c.text_dim, .width = m->j.C, .unit = 1.0f};
-    m->time_text = m->refiner_time_text;
+    m->time_text = (embed_combined){.batch = m->B, .text_dim = m->c.text_dim, .width = m->j.C, .unit = 1.0f};
+    m->refiner = (token_refiner){.count = m->c.refiners,
+                                 .H = m->c.H,
+                                 .C = m->j.C,
+                                 .text_dim = m->c.text_dim,
+                                 .B = m->B,
+                                 .St = m->St,
+                                 .eps = EPS,
+                                 .padding_sees_first = true,
+                                 .time_text = m->time_text};
     m->time_text.text_dim = m->c.pooled_dim, m->time_text.guided = m->c.guidance_embeds;
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params, m));
@@ -206,32 +161,16 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-static bool is_kept(const hunyuan *m, int64_t b, int64_t token)
+/* Blocks see as many leading text keys as the mask keeps, which only ever cuts the end of a prompt. */
+static dit_status hide_masked(dit_model *model)
 {
-    return !m->mask || m->mask[b * m->St + token] != 0.0f;
-}
-
-/* Reads the mask, which only ever cuts the end of a prompt. Blocks see as many leading text keys as the mask keeps. In
- * the refiner the first key always counts, so that a row of padding has a key to attend to. The mean token is the mean
- * of the kept tokens. */
-static dit_status read_mask(dit_runtime *rt, hunyuan *m, const float *text)
-{
+    const hunyuan *m = model->state;
     for (int64_t b = 0; b < m->B; b++) {
         int64_t kept = 0;
-        for (int64_t i = 0; i < m->St; i++) {
-            m->refiner_bias[b * m->St + i] = i == 0 || is_kept(m, b, i) ? 0.0f : -INFINITY;
-            kept += is_kept(m, b, i);
-        }
+        for (int64_t i = 0; i < m->St; i++) kept += token_refiner_keeps(&m->refiner, b, i);
         for (int64_t i = 0; i < m->St; i++) m->joint_bias[b * m->St + i] = i < kept ? 0.0f : -INFINITY;
-        for (int64_t channel = 0; channel < dit_runtime_values(rt, m->c.text_dim); channel++) {
-            double sum = 0;
-            for (int64_t i = 0; i < m->St; i++)
-                if (is_kept(m, b, i)) sum += (double)text[(b * m->St + i) * m->c.text_dim + channel];
-            m->mean[b * m->c.text_dim + channel] = kept ? (float)(sum / (double)kept) : 0.0f;
-        }
     }
-    DIT_TRY(dit_runtime_upload(rt, m->refiner_bias, m->B * m->St));
-    return dit_runtime_upload(rt, m->mean, m->B * m->c.text_dim);
+    return dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St);
 }
 
 static dit_status hunyuan_prepare(dit_model *model, const dit_condition *condition)
@@ -239,61 +178,16 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const float *text = condition->at[DIT_CONDITION_TEXT];
-    m->mask = condition->at[DIT_CONDITION_TEXT_MASK];
-    DIT_TRY(read_mask(rt, m, text));
-    DIT_TRY(dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St));
+    DIT_TRY(token_refiner_read(rt, &m->refiner, text, condition->at[DIT_CONDITION_TEXT_MASK]));
+    DIT_TRY(hide_masked(model));
     embed_grid_ids(rt, &model->params.partition, &model->params.latent, m->ids);
     embed_rope(rt, m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
     DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, model->params.partition.image_count * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->c.D));
-    if (model->params.stage.first) {
-        embed_linear(rt, &m->text_in, text, m->B * m->St, m->projected);
-        embed_combined_prepare(rt, &m->refiner_time_text, m->mean, NULL);
-    }
+    if (model->params.stage.first) token_refiner_prepare(rt, &m->refiner, text);
     embed_combined_prepare(rt, &m->time_text, condition->at[DIT_CONDITION_POOLED],
                            condition->at[DIT_CONDITION_GUIDANCE]);
     return DIT_OK;
-}
-
-/* ---- token refiner ----------------------------------------------------------------------------------------------- */
-
-/* Writes the attention of padding rows: they see only the first key, so it is this key's value. */
-static void attend_padding(dit_runtime *rt, const hunyuan *m, dit_rows v, dit_rows attended)
-{
-    for (int64_t b = 0; b < m->B; b++) {
-        dit_rows first = rows_part(rows_entry(v, b), 0, 1);
-        first.ld = 0; /* repeats one row */
-        for (int64_t begin = 0, end; begin < m->St; begin = end + 1) {
-            for (end = begin; end < m->St && !is_kept(m, b, end);) end++;
-            if (end > begin) layer_copy(rt, first, rows_part(rows_entry(attended, b), begin, end - begin));
-        }
-    }
-}
-
-static dit_status refine(dit_model *model, int64_t index)
-{
-    hunyuan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    const hunyuan_refiner *block = &m->refiners[index];
-    int64_t B = m->B, C = m->j.C, stride = REFINER_CHUNKS * C;
-    dit_rows text = rows_dense(m->text, B, m->St, C), normed = rows_dense(m->text_normed, B, m->St, C);
-    dit_rows attended = rows_dense(m->text_attended, B, m->St, C), qkv = rows_dense(m->text_wide, B, m->St, 3 * C);
-    dit_rows q = rows_columns(qkv, 0, C), k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
-    dit_layer_norm norm = {.eps = EPS, .weight = block->norm_weight[0], .bias = block->norm_bias[0]};
-    embed_linear(rt, &block->modulation, m->refiner_time_text.activated, B, m->refiner_gates);
-
-    layer_norm(rt, text, normed, &norm);
-    layer_linear(rt, &block->attention.qkv, normed, qkv, DIT_ACT_NONE);
-    layer_local_attention(rt, m->c.H, q, k, v, m->refiner_bias, attended);
-    attend_padding(rt, m, v, attended);
-    DIT_TRY(
-        layer_joined_add(rt, &block->attention.out, attended, text, m->refiner_gates + REFINER_GATE_MSA * C, stride));
-
-    norm.weight = block->norm_weight[1], norm.bias = block->norm_bias[1];
-    layer_norm(rt, text, normed, &norm);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->text_wide, B, m->St, REFINER_RATIO * C), text,
-                          m->refiner_gates + REFINER_GATE_MLP * C, stride));
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.refiner_block_%lld", (long long)index);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -302,7 +196,7 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    if (model->params.stage.first) embed_combined_step(rt, &m->refiner_time_text, timestep);
+    if (model->params.stage.first) embed_combined_step(rt, &m->refiner.time_text, timestep);
     embed_combined_step(rt, &m->time_text, timestep);
     return embed_tap_combined(model, &m->time_text, "aux.time_text_embed.0");
 }
@@ -311,13 +205,10 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
 static dit_status embed_text(dit_model *model)
 {
     hunyuan *m = model->state;
-    dit_runtime *rt = model->params.rt;
     const dit_partition *part = &model->params.partition;
-    dit_rows text = rows_dense(m->text, m->B, m->St, m->j.C);
-    layer_copy(rt, rows_dense(m->projected, m->B, m->St, m->j.C), text);
-    for (int64_t i = 0; i < m->c.refiners; i++) DIT_TRY(refine(model, i));
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.context_embedder"));
-    layer_copy(rt, rows_part(text, part->text_begin, part->text_count), joint_x(&m->j, JOINT_TEXT));
+    dit_rows text = rows_dense(m->refiner.text, m->B, m->St, m->j.C);
+    DIT_TRY(token_refiner_run(model, &m->refiner));
+    layer_copy(model->params.rt, rows_part(text, part->text_begin, part->text_count), joint_x(&m->j, JOINT_TEXT));
     return DIT_OK;
 }
 
