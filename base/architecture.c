@@ -38,9 +38,12 @@ static const dit_architecture architectures[] = {
      .joint = true, .guidance_branches = 1},
     {.class_name = "FluxTransformer2DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
-     .joint = true, .guidance_branches = 1},
+     .joint = true, .guidance_branches = 1, .references = true},
     {.class_name = "HunyuanDiT2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
      .text_keys = {"text_len", "text_len_t5"}, .paired = true, .guidance_branches = 2},
+    {.class_name = "HunyuanVideo15Transformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
+     .beside_keys = {"glyph_tokens", "picture_tokens"}, .beside_tokens = {256, 729},
+     .time_alone = true, .joint = true, .guidance_branches = 2},
     {.class_name = "HunyuanVideoTransformer3DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1},
@@ -60,7 +63,7 @@ static const dit_architecture architectures[] = {
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
-     .joint = true, .guidance_branches = 2},
+     .joint = true, .guidance_branches = 2, .references = true},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
@@ -144,6 +147,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->joint = architecture->joint;
     facts->text_width = sizes->text_width;
     facts->text_multiple = architecture->text_multiple;
+    facts->text_beside = sizes->text_beside;
     facts->guidance_branches = architecture->guidance_branches;
     facts->guidance_offset = architecture->guidance_offset;
     facts->guidance_norm_kind = architecture->guidance_norm_kind;
@@ -154,5 +158,21 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     facts->segments = architecture->per_frame;
     for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++) DIT_TRY(add_blocks(architecture, sizes, kind, facts));
     if (architecture->paired && facts->layers > 2) facts->skips = facts->layers / 2 - 1;
+    return DIT_OK;
+}
+
+dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts *facts)
+{
+    const dit_architecture *architecture = dit_architecture_find(facts->family);
+    dit_latent reference = facts->latent;
+    if (height_px == 0 && width_px == 0) return DIT_OK;
+    if (!architecture || !architecture->references)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s takes no reference picture", facts->family),
+                              "FLUX.1 Kontext does: its class is FluxTransformer2DModel");
+    dit_status st = dit_latent_resize(&reference, height_px, width_px, 1);
+    if (st != DIT_OK) return dit_error_note(st, "the reference picture");
+    facts->reference_tokens = dit_latent_tokens(&reference);
+    facts->reference_width = reference.width / reference.patch;
+    facts->image_tokens += facts->reference_tokens;
     return DIT_OK;
 }

@@ -25,6 +25,9 @@ typedef struct {
     const char *width_key;    /* in the config: their width together; NULL: attention_head_dim has that of one       */
     int64_t text_multiple;    /* dit_facts.text_multiple                                                             */
     const char *text_keys[2]; /* whose sum is the length of the text; NULL: any length goes                          */
+    const char
+        *beside_keys[2];      /* in the config: tokens of further texts in the sequence; NULL: there are none         */
+    int64_t beside_tokens[2]; /* those of a config without the keys                                                  */
     const char *dual_key;     /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
     const char *picture_key;  /* in the config of a model that takes a conditioning picture; NULL: none does         */
     int64_t picture_tokens;   /* of that picture                                                                     */
@@ -42,6 +45,7 @@ typedef struct {
     bool per_frame;       /* self-attention spans one frame of a clip                                            */
     bool cross_is_hidden; /* cross_attention_dim is the hidden size                                              */
     bool lone_branch;     /* a forward may be of the positive branch alone (dit_window.positive)                 */
+    bool references;      /* tokens of a reference picture may stand behind those of the latent            */
 } dit_architecture;
 
 /* The row at `index` from 0; NULL behind the last. */
@@ -59,9 +63,10 @@ typedef struct {
     int64_t blocks[DIT_BLOCK_KINDS]; /* of each kind of the row                                        */
     int64_t dual[DIT_MAX_DUAL];      /* blocks of the first kind; may name more than a cut model has   */
     int dual_count;
-    int64_t time_width; /* of the timestep's embedding; 0: the hidden size */
-    int64_t text_width; /* of the stream of joint text; 0: the hidden size */
-    bool picture;       /* it takes a conditioning picture */
+    int64_t time_width;  /* of the timestep's embedding; 0: the hidden size */
+    int64_t text_width;  /* of the stream of joint text; 0: the hidden size */
+    int64_t text_beside; /* tokens of further texts */
+    bool picture;        /* it takes a conditioning picture */
 } dit_architecture_sizes;
 
 /* Fills what architecture and sizes tell of `facts`: family, layers, blocks, skips, heads, head_dim, joint,
@@ -69,6 +74,9 @@ typedef struct {
  * Errors: DIT_ERR_UNSUPPORTED when blocks change their kind too often. */
 dit_status dit_architecture_fill(const dit_architecture *architecture, const dit_architecture_sizes *sizes,
                                  dit_facts *facts);
+/* Puts the tokens of a reference picture of that size behind those of the latent. 0 x 0: there is none. Errors:
+ * DIT_ERR_UNSUPPORTED for a class that takes none, DIT_ERR_CONSTRAINT_RESOLUTION. */
+dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -63,6 +63,20 @@ static dit_status read_latent(const case_view *v, dit_facts *out)
     return dit_latent_resize(latent, height, width, frames);
 }
 
+/* {"height_px", "width_px"} of a picture behind the latent. */
+static dit_status read_reference(const case_view *v, dit_facts *out)
+{
+    const cJSON *reference = NULL;
+    int64_t height, width;
+    char at[400];
+    DIT_TRY(dit_json_optional_object(v->doc, v->run, v->run_at, "reference", &reference));
+    if (!reference) return DIT_OK;
+    snprintf(at, sizeof at, "%s/reference", v->run_at);
+    DIT_TRY(dit_json_require_int(v->doc, reference, at, "height_px", 1, MAX_EXTENT, &height));
+    DIT_TRY(dit_json_require_int(v->doc, reference, at, "width_px", 1, MAX_EXTENT, &width));
+    return dit_architecture_refer(height, width, out);
+}
+
 /* ---- what the config says ---------------------------------------------------------------------------------------- */
 
 static dit_status read_dual(const case_view *v, const char *key, dit_architecture_sizes *out)
@@ -107,6 +121,12 @@ static dit_status read_sizes(const case_view *v, const dit_architecture *archite
                                       &out->blocks[i]));
     DIT_TRY(read_heads(v, architecture, out));
     if (architecture->dual_key) DIT_TRY(read_dual(v, architecture->dual_key, out));
+    for (int i = 0; i < 2 && architecture->beside_keys[i]; i++) {
+        int64_t tokens = architecture->beside_tokens[i];
+        DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->beside_keys[i], 1, MAX_WIDTH,
+                                      &tokens));
+        out->text_beside += tokens;
+    }
     if (picture_key && cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, picture_key)))
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, picture_key, 0, MAX_WIDTH, &picture));
     out->picture = picture > 0;
@@ -239,5 +259,6 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     dit_facts_resize(out);
     out->two_transformers = dit_json_member(v.model, "transformer_2") != NULL;
     out->parameters = estimate_parameters(out, text_dim, pooled_dim);
+    DIT_TRY(read_reference(&v, out));
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }

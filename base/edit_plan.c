@@ -55,6 +55,8 @@ dit_status dit_edit_plan_check(const dit_edit_plan *plan, const dit_parallel *pa
     if (facts->segments > 1 || facts->latent.frames > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "an edit is of a picture, but there are %lld latent frames",
                         (long long)facts->latent.frames);
+    if (facts->reference_tokens)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "an edit of a caption has no reference picture, but there is one");
     if (facts->two_transformers)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "an edit keeps K and V of one transformer, but the model has two");
     if (plan->dense_steps >= facts->steps)

@@ -70,8 +70,9 @@ int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run 
 int64_t dit_facts_text_rows(const dit_facts *facts)
 {
     int64_t multiple = facts->text_multiple;
-    if (multiple < 1) return facts->text_tokens;
-    int64_t text = (facts->text_tokens + multiple - 1) / multiple;
+    int64_t tokens = facts->text_tokens + facts->text_beside;
+    if (multiple < 1) return tokens;
+    int64_t text = (tokens + multiple - 1) / multiple;
     return multiple * (text + (facts->image_tokens % multiple > 0));
 }
 
@@ -87,6 +88,7 @@ void dit_facts_resize(dit_facts *facts)
     facts->image_tokens = dit_latent_tokens(&facts->latent);
     facts->token_channels = dit_latent_token_channels(&facts->latent);
     facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
+    facts->reference_tokens = facts->reference_width = 0;
 }
 
 int64_t dit_facts_guidance_norms(const dit_facts *facts)

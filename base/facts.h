@@ -50,10 +50,13 @@ typedef struct {
     dit_block_run blocks[DIT_MAX_BLOCK_RUNS]; /* in order; unused ones have count 0 */
     int64_t skips;             /* block i feeds block layers - 1 - i, for i below this (HunyuanDiT); 0: none */
     int64_t heads, head_dim;   /* hidden = heads * head_dim                            */
-    int64_t image_tokens;      /* S of one image or clip                               */
+    int64_t image_tokens;      /* S of one image or clip, with the tokens of its reference */
+    int64_t reference_tokens;  /* the last of them, of a picture that is given and not denoised; 0: none */
+    int64_t reference_width;   /* tokens in one of its rows                            */
     int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
     int64_t text_tokens;       /* St                                                   */
     int64_t text_width;        /* of the stream of joint text, which lies in rows of the hidden size; 0: as wide */
+    int64_t text_beside;       /* tokens of further texts in the sequence (HunyuanVideo 1.5); 0: there are none */
     int64_t text_multiple;     /* joint text, and the image beside it, are filled up to multiples of it; 0: of 1 */
     int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */
@@ -95,15 +98,22 @@ static inline int64_t dit_facts_transformers(const dit_facts *facts)
     return facts->two_transformers ? 2 : 1;
 }
 
-/* Rows of joint text in the sequence: St, filled up. What fills up the image is among them, in one multiple more, so
+/* Rows of joint text in the sequence: St and text_beside, filled up. What fills up the image is among them, in one multiple more, so
  * that image rows are always those of latents. `facts` have their image_tokens. */
 int64_t dit_facts_text_rows(const dit_facts *facts);
 
 /* How many frames of tokens a clip has; an image has 1. Where the latent has no extents, segments are frames. */
 int64_t dit_facts_frames(const dit_facts *facts);
 
-/* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. */
+/* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. There is
+ * no reference then. */
 void dit_facts_resize(dit_facts *facts);
+
+/* How many tokens of an image are denoised. */
+static inline int64_t dit_facts_latent_tokens(const dit_facts *facts)
+{
+    return facts->image_tokens - facts->reference_tokens;
+}
 
 #ifdef __cplusplus
 }

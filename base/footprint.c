@@ -36,7 +36,7 @@ static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
 /* Counts the elements of K and V that are kept for the next step, per call of `rows` sent and `replicated` rows. */
 static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, int64_t rows, int64_t replicated)
 {
-    int64_t shared = dit_parallel_shared_rows(parallel, s->image_rows / s->segments) * s->segments;
+    int64_t shared = dit_parallel_shared_beside(parallel, s->image_rows / s->segments, s->reference_rows) * s->segments;
     if (s->stages > 1) return 2 * s->batch * (s->u * rows + replicated) * (s->hidden / s->u);
     if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE || s->frames) return 0;
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);

@@ -73,6 +73,11 @@ static dit_status check_frames(const dit_parallel *parallel, const dit_facts *fa
     int64_t ranks = dit_parallel_degree(parallel, DIT_AXIS_PATCH), frames = dit_facts_frames(facts);
     const char *name = dit_patch_method_name(parallel->patch_method);
     if (!dit_parallel_cuts_frames(parallel)) return DIT_OK;
+    if (facts->reference_tokens)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "%s cuts a clip by frames, but %lld tokens of a reference belong to no frame",
+                                       name, (long long)facts->reference_tokens),
+                              "cut the latent and its reference: patch_method distrifusion");
     if (frames < 2)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s cuts a clip by frames, but %s makes one frame",
                                        name, facts->family),
@@ -163,6 +168,13 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *fa
     int64_t tokens = facts->image_tokens / segments;
     bool patches = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1;
     if (dit_parallel_cuts_frames(parallel)) return DIT_OK; /* check_frames: whole frames */
+    if (facts->reference_tokens % degree)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "reference tokens %lld not divisible by %s %lld",
+                     (long long)facts->reference_tokens, patches ? "patch_degree" : "ring_degree x ulysses_degree",
+                     (long long)degree),
+            "every rank has its share of both: choose a size of the reference that the sequence degree "
+            "divides");
     if (tokens % degree || (facts->heads && tokens < 1))
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "image tokens %lld%s not divisible by %s %lld",
                                        (long long)tokens, segments > 1 ? " of a frame" : "",

@@ -10,6 +10,12 @@ dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index)
     return (dit_range){first, total * (index + 1) / pieces - first};
 }
 
+dit_range dit_band_cut(int64_t rows, int64_t references, int64_t bands, int64_t index)
+{
+    dit_range latent = dit_range_cut(rows - references, bands, index), beside = dit_range_cut(references, bands, index);
+    return (dit_range){latent.first + beside.first, latent.count + beside.count};
+}
+
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage)
 {
     int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), first = 0;
@@ -22,7 +28,7 @@ int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION),
             segments = facts->segments > 1 ? facts->segments : 1;
-    int64_t rows = facts->image_tokens / segments / dit_parallel_sequence_degree(parallel);
+    int64_t rows = dit_facts_latent_tokens(facts) / segments / dit_parallel_sequence_degree(parallel);
     int64_t bands = parallel->num_pipeline_patch ? parallel->num_pipeline_patch : stages;
     if (stages == 1) return 1;
     return bands < rows ? bands : rows;
@@ -62,6 +68,11 @@ int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows)
 {
     int64_t shared = (int64_t)ceil(fraction_of(parallel) * (double)rows);
     return shared < rows ? shared : rows;
+}
+
+int64_t dit_parallel_shared_beside(const dit_parallel *parallel, int64_t rows, int64_t references)
+{
+    return dit_parallel_shared_rows(parallel, rows - references) + dit_parallel_shared_rows(parallel, references);
 }
 
 bool dit_parallel_sees_all(const dit_parallel *parallel)

@@ -16,20 +16,26 @@ typedef struct {
 } dit_range;
 /* Returns piece `index` of `total` things that are cut into `pieces` nearly equal pieces. */
 dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index);
+/* Returns band `index` of a rank's rows of a segment, of which `references` are of a reference picture: its piece of the
+ * latent's rows, and behind them its piece of the reference's. */
+dit_range dit_band_cut(int64_t rows, int64_t references, int64_t bands, int64_t index);
 /* Returns the transformer blocks of pipeline stage `stage`. */
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage);
-/* Returns how many bands of rows a pipeline has: as many as asked for, at most one per row of a rank; 1 without a
- * pipeline. Band `index` of a rank is dit_range_cut(rows of a segment, bands, index) of every segment. A band of all
- * sequence ranks together is one piece of the image: their bands 0 are its top. */
+/* Returns how many bands of rows a pipeline has: as many as asked for, at most one per row of a rank's latent; 1 without a
+ * pipeline. Band `index` of a rank is dit_band_cut of every segment. A band of all sequence ranks together is one piece
+ * of the image (and one of its reference): their bands 0 are its top. */
 int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts);
 /* Returns how many steps use K and V of the step before; 0: the run is exact. */
 int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts);
 /* True if a synchronous forward fills the stores before the first step. */
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts);
-/* Returns how many of the `rows` rows of a segment that a PCPP rank has each neighbour gets. */
+/* Returns how many of the `rows` rows of a segment that a PCPP rank has each neighbour gets, where all are of the latent,
+ * or all of its reference. */
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
 /* True if patches are runs of a clip's frames, of equal length in the order of ranks (Video-Infinity). */
 bool dit_parallel_cuts_frames(const dit_parallel *parallel);
+/* Returns how many it gets of `rows` rows of which `references` are of a reference: some of each. */
+int64_t dit_parallel_shared_beside(const dit_parallel *parallel, int64_t rows, int64_t references);
 /* Returns the canonical form of an approximate run: only what decides its numbers. Configurations with equal latents
  * have one such form, and an oracle that emulates it checks all of them. The form of a pipeline has 2 stages, its bands
  * and, as ring_degree, the ranks that share rows. That of patches has their degree, method, layout of text, for PCPP

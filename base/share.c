@@ -42,6 +42,7 @@ dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / ranks;
+    s.reference_rows = facts->reference_tokens / ranks;
     s.segments = facts->segments > 1 ? facts->segments : 1;
     s.frames = dit_parallel_cuts_frames(parallel) ? dit_facts_frames(facts) / s.patch : 0;
     if (s.frames && s.segments > 1) s.segments = s.frames;

@@ -23,6 +23,7 @@ typedef struct {
     int64_t segments;                          /* that a rank has a piece of; where it has whole frames, these */
     int64_t frames;                            /* of tokens that a rank has, where patches are runs of frames; else 0 */
     int64_t image_rows, moving_rows, replicated_rows; /* moving: image and split text; replicated: text */
+    int64_t reference_rows;                           /* of a reference picture, among the image rows  */
     int64_t hidden;                                   /* of a tensor rank                           */
     int64_t element;                                  /* bytes of an activation                     */
     int64_t stage, part;                              /* this rank on the pipefusion and patch axes */

@@ -32,9 +32,10 @@
  *            frames g to all, of m rows each: no n in it
  *
  *   Split text counts among the ring's and the gathers' rows n; replicated text stays at home there. pcpp shares s of
- *   the n rows (dit_parallel_shared_rows). The last stale step sends nothing, because nobody would read it. Where
- *   attention is per frame, the batch rows are B x segments of n / segments tokens. Where a block attends a second time
- *   over image tokens alone, that call counts without the text.
+ *   the n rows (dit_parallel_shared_rows). Rows of a reference picture are image rows everywhere but in latents, where n
+ *   is without them; of these rows and of the latent's pcpp shares a part each. The last stale step sends nothing,
+ *   because nobody would read it. Where attention is per frame, the batch rows are B x segments of n / segments tokens.
+ *   Where a block attends a second time over image tokens alone, that call counts without the text.
  *
  * Everything else:
  *
@@ -187,10 +188,10 @@ static void predict_patches(const dit_share *s, const dit_parallel *parallel, in
     int64_t later = s->passes.stale > 0 ? s->passes.stale - 1 : 0, gathers = s->passes.whole;
     if (parallel->patch_method == DIT_PATCH_DISTRIFUSION) gathers += later;
     add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], gathers * layer_calls * (s->patch - 1), rows * row_bytes);
+    int64_t shared = dit_parallel_shared_beside(parallel, rows, s->reference_rows);
     if (s->frames) predict_frames(s, parallel, layer_calls, rows * row_bytes / s->frames, at);
     if (parallel->patch_method == DIT_PATCH_PCPP)
-        add(&at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], later * layer_calls * neighbours,
-            dit_parallel_shared_rows(parallel, rows) * row_bytes);
+        add(&at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], later * layer_calls * neighbours, shared * row_bytes);
 }
 
 /* The stream of a rank, all of its channels, goes to whole frames and back around each block within frames. */
@@ -252,7 +253,7 @@ static int64_t count_skips(const dit_parallel *parallel, const dit_facts *facts,
 
 static int64_t latent_bytes(const dit_share *s, const dit_facts *facts)
 {
-    return s->images * s->image_rows * facts->token_channels * LATENT_BYTES;
+    return s->images * (s->image_rows - s->reference_rows) * facts->token_channels * LATENT_BYTES;
 }
 
 /* A stage that is not the last one. */

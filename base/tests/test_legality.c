@@ -234,6 +234,8 @@ static void runs_of_frames_are_equal_and_see_their_neighbours(void **state)
     expect_refusal(&patches, &picture, DIT_ERR_CONSTRAINT_METHOD, "video-infinity cuts a clip by frames");
     clip.two_transformers = true; /* K and V are those of this step */
     expect_refusal(&patches, &clip, DIT_OK, "");
+    clip.reference_tokens = 48;
+    expect_refusal(&patches, &clip, DIT_ERR_CONSTRAINT_METHOD, "48 tokens of a reference belong to no frame");
 }
 
 /* With PCPP and naive patch a rank sees of the others a part or nothing, so it needs all of the text itself. */

@@ -48,6 +48,7 @@ static dit_facts roll_facts(dice *d)
                        .head_dim = 1 + roll(d, 5),
                        .segments = roll(d, 4),
                        .text_tokens = 12 * (1 + roll(d, 5)) + roll(d, 2),
+                       .text_beside = 12 * roll(d, 2),
                        .token_channels = 1 + roll(d, 16),
                        .num_images = 12,
                        .guidance_branches = 1 + roll(d, 2),
@@ -58,6 +59,8 @@ static dit_facts roll_facts(dice *d)
     if (facts.joint) facts.segments = 0; /* attention per frame has no text in it */
     facts.image_tokens = 48 * (1 + roll(d, 6)) * (facts.segments > 1 ? facts.segments : 1);
     facts.latent.patch_t = 1, facts.latent.frames = facts.segments > 1 ? facts.segments : 12;
+    facts.reference_tokens = facts.segments > 1 ? 0 : 48 * roll(d, 3);
+    facts.image_tokens += facts.reference_tokens;
     roll_blocks(d, &facts);
     return facts;
 }
@@ -140,6 +143,11 @@ static int64_t rows_of(const dit_parallel *parallel, const dit_facts *facts)
     return facts->image_tokens / (facts->segments > 1 ? facts->segments : 1) / dit_parallel_sequence_degree(parallel);
 }
 
+static int64_t references_of(const dit_parallel *parallel, const dit_facts *facts)
+{
+    return facts->reference_tokens / dit_parallel_sequence_degree(parallel);
+}
+
 static void bands_share_the_rows_in_order(void **state)
 {
     dice d = {.seed = 2};
@@ -149,12 +157,15 @@ static void bands_share_the_rows_in_order(void **state)
     for (int i = 0; i < SHAPES; i++) {
         roll_legal(&d, &parallel, &facts);
         int64_t rows = rows_of(&parallel, &facts), bands = dit_parallel_bands(&parallel, &facts), next = 0;
-        assert_true(bands >= 1 && bands <= rows);
+        int64_t references = references_of(&parallel, &facts), denoised = rows - references;
+        assert_true(bands >= 1 && bands <= denoised);
         if (parallel.degree[DIT_AXIS_PIPEFUSION] == 1) assert_int_equal(bands, 1);
         for (int64_t m = 0; m < bands; m++) {
-            dit_range band = dit_range_cut(rows, bands, m);
+            dit_range band = dit_band_cut(rows, references, bands, m);
+            int64_t own = dit_range_cut(denoised, bands, m).count, beside = band.count - own;
             assert_int_equal(band.first, next);
-            assert_true(band.count == rows / bands || band.count == (rows + bands - 1) / bands);
+            assert_true(own == denoised / bands || own == (denoised + bands - 1) / bands);
+            assert_true(beside == references / bands || beside == (references + bands - 1) / bands);
             next += band.count;
         }
         assert_int_equal(next, rows);
@@ -357,13 +368,13 @@ typedef struct {
     const dit_parallel *parallel;
     const dit_facts *facts;
     int at[DIT_AXIS_COUNT];
-    int64_t segments, segment_rows, batch, images, C, Ct;
+    int64_t segments, segment_rows, references, batch, images, C, Ct; /* references: among the rows of a segment */
     bool split;
     dit_volume_table *sent;
 } walk;
 
 typedef struct {
-    int64_t rows; /* of a segment */
+    int64_t rows, denoised; /* of a segment */
     bool text;
     int step; /* -1: the fill */
 } window;
@@ -382,7 +393,8 @@ static void note(walk *w, dit_axis axis, dit_collective collective, dit_phase ph
 static int64_t text_rows(const walk *w, bool replicated)
 {
     if (!w->facts->joint || replicated == w->split) return 0;
-    return w->split ? w->facts->text_tokens / dit_parallel_sequence_degree(w->parallel) : w->facts->text_tokens;
+    int64_t text = w->facts->text_tokens + w->facts->text_beside;
+    return w->split ? text / dit_parallel_sequence_degree(w->parallel) : text;
 }
 
 static int64_t stale_from(const walk *w)
@@ -415,7 +427,8 @@ static void walk_patches(walk *w, const window *view, int64_t rows)
         note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_ALL_GATHER, DIT_PHASE_STEP, others, rows * row);
         return;
     }
-    int64_t shared = dit_parallel_shared_rows(w->parallel, rows);
+    int64_t shared = dit_parallel_shared_rows(w->parallel, rows - w->references) +
+                     dit_parallel_shared_rows(w->parallel, w->references);
     if (w->at[DIT_AXIS_PATCH] > 0) note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_SEND_RECV, DIT_PHASE_STEP, 1, shared * row);
     if (w->at[DIT_AXIS_PATCH] < others)
         note(w, DIT_AXIS_PATCH, DIT_COLLECTIVE_SEND_RECV, DIT_PHASE_STEP, 1, shared * row);
@@ -495,7 +508,7 @@ static void walk_messages(walk *w, const window *view, dit_range own)
 /* A forward, and what the last stage does with its prediction. */
 static void walk_forward(walk *w, const window *view)
 {
-    int64_t last = degree_of(w, DIT_AXIS_PIPEFUSION) - 1, rows = w->images * w->segments * view->rows;
+    int64_t last = degree_of(w, DIT_AXIS_PIPEFUSION) - 1, rows = w->images * w->segments * view->denoised;
     dit_range own = dit_parallel_stage(w->parallel, w->facts, w->at[DIT_AXIS_PIPEFUSION]);
     for (int64_t i = own.first; i < own.first + own.count; i++) {
         dit_block_run block = dit_facts_blocks(w->facts, i, 1);
@@ -526,7 +539,7 @@ static void walk_prepare(walk *w)
 static void walk_gather(walk *w)
 {
     static const dit_axis axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH, DIT_AXIS_DATA};
-    int64_t floats = w->images * w->segments * w->segment_rows * w->facts->token_channels;
+    int64_t floats = w->images * w->segments * (w->segment_rows - w->references) * w->facts->token_channels;
     if (w->at[DIT_AXIS_PIPEFUSION] == degree_of(w, DIT_AXIS_PIPEFUSION) - 1) /* to every other stage */
         note(w, DIT_AXIS_PIPEFUSION, DIT_COLLECTIVE_SEND_RECV, DIT_PHASE_GATHER, w->at[DIT_AXIS_PIPEFUSION], floats);
     for (int i = 0; i < 4; i++) {
@@ -542,8 +555,10 @@ static void walk_run(walk *w)
     for (int step = dit_parallel_has_fill(w->parallel, w->facts) ? -1 : 0; step < w->facts->steps; step++) {
         bool whole = step < stale_from(w);
         for (int64_t band = 0; band < (whole ? 1 : bands); band++) {
-            int64_t rows = whole ? w->segment_rows : dit_range_cut(w->segment_rows, bands, band).count;
-            walk_forward(w, &(window){.rows = rows, .text = band == 0, .step = step});
+            int64_t pieces = whole ? 1 : bands;
+            int64_t denoised = dit_range_cut(w->segment_rows - w->references, pieces, band).count;
+            int64_t rows = denoised + dit_range_cut(w->references, pieces, band).count;
+            walk_forward(w, &(window){.rows = rows, .denoised = denoised, .text = band == 0, .step = step});
         }
     }
     walk_gather(w);
@@ -556,6 +571,7 @@ static void walk_rank(const dit_parallel *parallel, const dit_facts *facts, int 
     dit_mesh_coordinates(parallel, rank, w.at);
     w.segments = facts->segments > 1 ? facts->segments : 1;
     w.segment_rows = rows_of(parallel, facts);
+    w.references = references_of(parallel, facts);
     w.images = facts->num_images / parallel->degree[DIT_AXIS_DATA];
     w.batch = w.images * facts->guidance_branches / parallel->degree[DIT_AXIS_CFG];
     w.C = facts->heads * facts->head_dim;

@@ -5,7 +5,7 @@
  *   distrifusion  attends to its own rows and to those that the other ranks had in this call of the step before; then
  *                 it sends its own rows to all of them in the background, and the next step's call waits for that
  *   pcpp          does so with the previous and the next rank alone, and with those of their rows that lie next to its
- *                 own
+ *                 own; of a reference picture, too, whose rows lie behind a rank's others
  *   naive-patch   attends to its own rows and sends nothing
  * The last step sends nothing, because nobody would read it. A step that a cache reuses makes no call: for others, the
  * step before and the last one are those that make this call (dit_attention_leave_out). Replicated joint text belongs to every rank and does not
@@ -56,9 +56,15 @@ static int64_t own_rows(const dit_attention_shape *shape)
     return shape->tokens - attention_replicated(shape);
 }
 
+/* Those of the own rows that are a reference's; they lie behind the others. */
+static int64_t reference_rows(const dit_attention *attention)
+{
+    return attention->rt->facts.reference_tokens / dit_parallel_sequence_degree(&attention->rt->parallel);
+}
+
 static int64_t shared_rows(const dit_attention *attention, const dit_attention_shape *shape)
 {
-    return dit_parallel_shared_rows(&attention->rt->parallel, own_rows(shape));
+    return dit_parallel_shared_beside(&attention->rt->parallel, own_rows(shape), reference_rows(attention));
 }
 
 /* Floats of one row: K and V of all batch entries. */
@@ -378,29 +384,56 @@ static float *side_of(const dit_attention *attention, const dit_attention_shape 
     return slot + (second ? shared_rows(attention, shape) * row_floats(shape) : 0);
 }
 
-/* Copies the neighbours' shared rows from around this rank's own rows to the slot, or back. */
-static void copy_sides(dit_attention *attention, const dit_attention_shape *shape, float *own, bool to_slot)
+/* Copies, of the rows of one rank, those that it shares with its neighbour on a side: those of its latent that lie next
+ * to it, and those of its reference that do. */
+static void take_shared(dit_attention *attention, const dit_attention_shape *shape, const float *rows, int side,
+                        float *out)
 {
-    int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
-    for (int side = 0; side < SIDES; side++) {
-        float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
-        float *beside = side == PREVIOUS ? own - s * floats : own + n * floats;
-        if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
-        copy_rows(attention, shape, to_slot ? beside : part, s, to_slot ? part : beside);
+    int64_t floats = row_floats(shape), references = reference_rows(attention);
+    const int64_t counts[] = {own_rows(shape) - references, references};
+    for (int i = 0; i < 2; rows += counts[i++] * floats) {
+        int64_t shared = dit_parallel_shared_rows(&attention->rt->parallel, counts[i]);
+        int64_t first = side == PREVIOUS ? 0 : counts[i] - shared;
+        if (shared) copy_rows(attention, shape, rows + first * floats, shared, out);
+        out += shared * floats;
     }
 }
 
-/* Begins to send the first own rows to the previous rank and the last ones to the next rank, and to receive theirs. */
-static dit_status begin_exchanges(dit_attention *attention, const dit_attention_shape *shape, const float *own)
+/* Takes what the neighbours share from their rows, which lie around this rank's own rows, to the slot. */
+static void keep_sides(dit_attention *attention, const dit_attention_shape *shape, const float *own)
+{
+    int64_t rank = own_rows(shape) * row_floats(shape);
+    for (int side = 0; side < SIDES; side++) {
+        float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
+        if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
+        take_shared(attention, shape, side == PREVIOUS ? own - rank : own + rank, side == PREVIOUS ? NEXT : PREVIOUS,
+                    part);
+    }
+}
+
+/* Copies what the neighbours shared from the slot to around this rank's own rows. */
+static void place_sides(dit_attention *attention, const dit_attention_shape *shape, float *own)
 {
     int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
+    for (int side = 0; side < SIDES; side++) {
+        const float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
+        if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
+        copy_rows(attention, shape, part, s, side == PREVIOUS ? own - s * floats : own + n * floats);
+    }
+}
+
+/* Begins to send the first own rows to the previous rank and the last ones to the next rank, of the latent and of its
+ * reference, and to receive theirs. */
+static dit_status begin_exchanges(dit_attention *attention, const dit_attention_shape *shape, const float *own)
+{
+    int64_t floats = row_floats(shape), s = shared_rows(attention, shape);
     dit_comm_exchange *transfer = transfers_of(attention);
     for (int side = 0; side < SIDES; side++) {
         int peer = neighbour(attention, side);
         float *arriving = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
         float *sent = side_of(attention, shape, slot_of(attention, kept(attention)->sends), side);
         if (peer == DIT_COMM_NOBODY) continue;
-        copy_rows(attention, shape, side == PREVIOUS ? own : own + (n - s) * floats, s, sent);
+        take_shared(attention, shape, own, side, sent);
         DIT_TRY(dit_comm_exchange_begin(patch_comm(attention), sent, peer, arriving, peer,
                                         s * floats * (int64_t)sizeof *sent, transfer++));
     }
@@ -415,7 +448,7 @@ static dit_status pcpp_synchronously(dit_attention *attention, const dit_attenti
     int64_t before = attention_replicated(shape) + dit_comm_rank(patch_comm(attention)) * own_rows(shape);
     bool read_next = attention->window.step + 1 == attention->rt->parallel.warmup_steps;
     DIT_TRY(attend_synchronously(attention, shape, io, keys));
-    if (read_next && kept(attention)->slots) copy_sides(attention, shape, keys + before * row_floats(shape), true);
+    if (read_next && kept(attention)->slots) keep_sides(attention, shape, keys + before * row_floats(shape));
     return DIT_OK;
 }
 
@@ -426,7 +459,7 @@ static dit_status pcpp_forward(dit_attention *attention, const dit_attention_sha
     if (is_synchronous(attention)) return pcpp_synchronously(attention, shape, io);
     DIT_TRY(finish_transfers(attention));
     float *own = place(attention, shape, io, kept(attention)->keys, first ? 0 : s);
-    copy_sides(attention, shape, own, false);
+    place_sides(attention, shape, own);
     attention_keys known = packed_keys(shape, kept(attention)->keys, shape->tokens + neighbours(attention) * s);
     attend(attention, shape, io, &known);
     return is_last_step(attention) ? DIT_OK : begin_exchanges(attention, shape, own);

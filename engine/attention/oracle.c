@@ -9,7 +9,8 @@
  *   video-infinity  this step's where their frame is near g or global; the others are not there. Groups are runs of
  *                 frames, and forwards about them are repeated until this step's K and V are known (sampling/oracle.c)
  * The joint text of a pipeline belongs to group 0. With patches it is split as the image is, or every patch has its own
- * text, which is fresh in each forward and never remembered. README.md of this folder describes the methods.
+ * text, which is fresh in each forward and never remembered. Rows of a reference picture lie behind those that are
+ * denoised, and groups have their part of either. README.md of this folder describes the methods.
  */
 #include "engine/attention/oracle.h"
 #include "engine/attention/attention_impl.h"
@@ -66,7 +67,8 @@ void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit
     *oracle = (dit_oracle){.parallel = *parallel,
                            .group = DIT_ORACLE_ALL,
                            .frames = dit_facts_frames(facts),
-                           .per_frame = facts->segments > 1};
+                           .per_frame = facts->segments > 1,
+                           .references = facts->reference_tokens};
     oracle->parallel.joint_text = dit_parallel_joint_text(parallel, facts);
     oracle->groups =
         is_pipeline(oracle) ? (int)dit_parallel_bands(parallel, facts) : oracle->parallel.degree[DIT_AXIS_PATCH];
@@ -202,20 +204,28 @@ static void place_frames(const call_view *call)
     }
 }
 
+/* Appends what is known of `count` image rows from row `first` of the sequence on. */
+static void place_part(const call_view *call, int64_t first, int64_t count)
+{
+    const dit_oracle *now = state_of(call)->now;
+    for (int group = 0; group < now->groups; group++) {
+        source from = source_of(now, group);
+        dit_range rows = rows_known(now, group, dit_oracle_rows(now, group, count));
+        rows.first += first;
+        if (from != ABSENT) place_rows(call, rows, from, true);
+    }
+}
+
 static void place_image(const call_view *call)
 {
+    int64_t text = call->shape->text, references = state_of(call)->now->references;
+    int64_t denoised = call->shape->tokens - text - references;
     if (dit_oracle_is_of_frames(state_of(call)->now)) {
         place_frames(call);
         return;
     }
-    const dit_oracle *now = state_of(call)->now;
-    int64_t text = call->shape->text, image = call->shape->tokens - text;
-    for (int group = 0; group < now->groups; group++) {
-        source from = source_of(now, group);
-        dit_range rows = rows_known(now, group, dit_oracle_rows(now, group, image));
-        rows.first += text;
-        if (from != ABSENT) place_rows(call, rows, from, true);
-    }
+    place_part(call, text, denoised);
+    if (references) place_part(call, text + denoised, references);
 }
 
 /* The mask of the keys that are there, or NULL. */

@@ -25,6 +25,7 @@ typedef struct {
     int groups;                   /* how many bands or patches there are                                        */
     int64_t frames;               /* of tokens, of the clip                                                     */
     bool per_frame;               /* the model attends within frames and over time                              */
+    int64_t references;           /* the last image rows, of a picture that is not denoised; 0: none            */
     int group;                    /* the group that forwards are about; DIT_ORACLE_ALL: all rows, synchronously */
     dit_oracle_kind kind;         /* of the blocks that run now                                                 */
     bool forgets;                 /* K and V of these blocks are not remembered: the cache leaves them out      */
@@ -38,7 +39,8 @@ void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit
 bool dit_oracle_is_of_frames(const dit_oracle *oracle);
 /* How often a step's forwards about all groups must be made, one group after the other, before the newest is right. */
 int64_t dit_oracle_sweeps(const dit_oracle *oracle, const dit_facts *facts);
-/* Those of a segment's `rows` image rows, or of frames those of all rows, that belong to group `group`. */
+/* Those of a segment's `rows` image rows, or of frames those of all rows, that belong to group `group`; rows that are
+ * denoised and those of a reference are cut each by themselves. */
 dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows);
 /* Ends a step: the newest K and V become the step before's; those of the cache's middle blocks only if it computed them. */
 void dit_oracle_end_step(dit_oracle *oracle, bool computed);

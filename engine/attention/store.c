@@ -6,7 +6,7 @@ static const int32_t NEVER = DIT_STEP_FILL - 1;
  * belongs to band 0. */
 static dit_range piece_of_rank(const attention_store *store, int64_t band)
 {
-    dit_range piece = dit_range_cut(store->image, store->bands, band);
+    dit_range piece = dit_band_cut(store->image, store->references, store->bands, band);
     if (band == 0) return (dit_range){0, store->text + piece.count};
     return (dit_range){store->text + piece.first, piece.count};
 }
@@ -44,6 +44,7 @@ dit_status attention_store_create(dit_runtime *rt, const dit_attention_shape *ex
                              .replicated = attention_replicated(exchanged),
                              .text = exchanged->replicated ? 0 : exchanged->text,
                              .rows = exchanged->tokens};
+    out->references = rt->facts.reference_tokens / dit_parallel_sequence_degree(&rt->parallel);
     out->image = (out->rows - out->replicated) / out->ulysses - out->text;
     DIT_TRY(dit_arena_activations(&rt->image, out->calls * slot_elements(out), &out->kv));
     DIT_TRY(dit_arena_alloc(&rt->image, out->calls * out->bands * (int64_t)sizeof *out->steps, &memory));

@@ -25,6 +25,7 @@ typedef struct {
     int64_t ulysses, bands;  /* ranks whose rows are here, and bands of each rank            */
     int64_t replicated;      /* text rows that these ranks share                             */
     int64_t text, image;     /* one rank's rows: of its split text; of the image, all bands  */
+    int64_t references;      /* those of its image rows that are a reference's               */
     int64_t rows;            /* all rows of all these ranks                                  */
     float *kv;               /* [calls][2][B][rows][width]                                   */
     int32_t *steps;          /* [calls][bands], the step in which each band was written      */

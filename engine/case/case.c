@@ -108,18 +108,43 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
     return DIT_OK;
 }
 
+/* Reads {"height_px", "width_px"} of the picture that stands behind the latent. */
+static dit_status read_reference(const dit_json *doc, const cJSON *run, dit_case *out)
+{
+    static const char *const keys[] = {"height_px", "width_px", NULL}, at[] = "/run/reference";
+    const cJSON *reference = NULL;
+    DIT_TRY(dit_json_optional_object(doc, run, "/run", "reference", &reference));
+    if (!reference) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, reference, at, keys));
+    DIT_TRY(dit_json_require_int(doc, reference, at, "height_px", 1, 1 << 20, &out->reference_height_px));
+    return dit_json_require_int(doc, reference, at, "width_px", 1, 1 << 20, &out->reference_width_px);
+}
+
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {
-        "height_px", "width_px",         "num_frames", "num_images",     "num_inference_steps", "guidance_scale",
-        "style",     "image_meta_size",  "seed",       "true_cfg_scale", "cfg_normalization",   "cfg_trunc_ratio",
-        "noise",     "guidance_scale_2", NULL};
+    static const char *const keys[] = {"height_px",
+                                       "width_px",
+                                       "num_frames",
+                                       "num_images",
+                                       "num_inference_steps",
+                                       "guidance_scale",
+                                       "style",
+                                       "image_meta_size",
+                                       "seed",
+                                       "true_cfg_scale",
+                                       "cfg_normalization",
+                                       "cfg_trunc_ratio",
+                                       "noise",
+                                       "guidance_scale_2",
+                                       "reference",
+                                       NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
     DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
     DIT_TRY(read_sizes(doc, run, out));
+    DIT_TRY(read_reference(doc, run, out));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
     out->run.guidance_scale = 1.0;
@@ -141,7 +166,8 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
-/* Reads {"path": "FILE", "strength": 0.6, "mask": "FILE"}. As diffusers' get_timesteps: the last int(N * strength) steps are run. */
+/* Reads {"path": "FILE", "strength": 0.6, "mask": "FILE"}. As diffusers' get_timesteps: the last int(N * strength) steps
+ * are run; beside a reference, which the noise does not lie over, all are. */
 static dit_status read_image(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"path", "strength", "mask", NULL};
@@ -152,6 +178,13 @@ static dit_status read_image(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_only_keys(doc, image, "/image", keys));
     DIT_TRY(dit_json_require_string(doc, image, "/image", "path", &out->image_path));
     DIT_TRY(dit_json_optional_string(doc, image, "/image", "mask", &out->mask_path));
+    if (out->reference_height_px && dit_json_member(image, "strength"))
+        return dit_json_fail(doc, "/image/strength", DIT_ERR_JSON_VALUE,
+                             "the picture is a reference, of which nothing is replaced");
+    if (out->reference_height_px && out->mask_path)
+        return dit_json_fail(doc, "/image/mask", DIT_ERR_JSON_VALUE,
+                             "the picture is a reference, of which nothing is painted anew");
+    if (out->reference_height_px) return DIT_OK;
     DIT_TRY(dit_json_optional_number(doc, image, "/image", "strength", 0, 1, &out->strength));
     double run = (double)out->steps * out->strength < out->steps ? (double)out->steps * out->strength : out->steps;
     out->first_step = (int)(out->steps - run);

@@ -76,7 +76,9 @@ typedef struct {
     double cfg_normalization, cfg_trunc_ratio; /* dit_facts_norm_guidance; 0 and 1: nothing is scaled or left out */
     double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */
-    const char *image_path; /* the picture that sampling starts from (image-to-image); NULL: noise alone        */
+    int64_t reference_height_px, reference_width_px; /* of a picture behind the latent; 0: none              */
+    const char *image_path; /* the picture that sampling starts from (image-to-image), or the reference;
+                                NULL: noise alone, or a reference that the conditions give               */
     double strength;        /* how much of it is replaced, in (0, 1]                                        */
     int steps;              /* that are run                                                                 */
     int first_step;         /* of num_inference_steps; the ones before it are left out, by strength below 1 */

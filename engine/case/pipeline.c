@@ -92,7 +92,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
     dit_facts_resize(facts);
-    return DIT_OK;
+    return dit_architecture_refer(kase->reference_height_px, kase->reference_width_px, facts);
 }
 
 static dit_status settle_facts(dit_pipeline *p)
@@ -261,6 +261,7 @@ dit_status dit_pipeline_take_batch(dit_pipeline *p, int64_t batch)
 static dit_status make_conditions(dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
+    p->model->needs[DIT_CONDITION_REFERENCE].later = dit_pipeline_refers_to_picture(p);
     if (dit_case_caption_count(kase) > 0) return look_up_captions(p);
     if (!p->conditions_file)
         return dit_condition_seed(&p->rt, &p->partition, p->model->needs, kase->seed, &kase->run, &p->condition);
@@ -290,16 +291,21 @@ static bool lies_beside(const dit_pipeline *p)
 
 bool dit_pipeline_starts_from_picture(const dit_pipeline *p)
 {
-    return p->kase.image_path && !p->kase.facts.picture_tokens && !lies_beside(p);
+    return p->kase.image_path && !p->kase.facts.picture_tokens && !p->kase.facts.reference_tokens && !lies_beside(p);
+}
+
+bool dit_pipeline_refers_to_picture(const dit_pipeline *p)
+{
+    return p->kase.image_path && p->kase.facts.reference_tokens;
 }
 
 /* Numbers that the pipeline's encoder of pictures takes before there is noise: of the picture to start from, or to fill;
- * where a picture guides, a sample for each image. */
+ * where a picture guides, a sample for each image. Of a reference it takes the middle. */
 static int64_t drawn_ahead(const dit_pipeline *p)
 {
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t image = latent->channels * dit_latent_cells(latent);
-    if (!p->kase.image_path || p->kase.facts.picture_tokens) return 0;
+    if (!p->kase.image_path || p->kase.facts.picture_tokens || p->kase.facts.reference_tokens) return 0;
     return lies_beside(p) && !p->kase.mask_path ? p->sampler.all_images * image : image;
 }
 
@@ -442,7 +448,7 @@ void dit_pipeline_release(dit_pipeline *pipeline)
 /* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */
 static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
 {
-    const dit_partition *part = &p->partition;
+    const dit_partition *part = &p->sampler.latents_of;
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t images = p->rt.facts.num_images, cols = p->sampler.channels, row = part->image_tokens * cols;
     if (view->elements != images * row)
@@ -469,7 +475,7 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
  * scale it. */
 static dit_status lay_noise_over_start(dit_pipeline *p)
 {
-    const dit_partition *part = &p->partition;
+    const dit_partition *part = &p->sampler.latents_of;
     int64_t row = part->image_count * p->sampler.channels;
     float sigma = p->sampler.scheduler->sigmas[0];
     float *noise = malloc((size_t)(part->images * row) * sizeof *noise), *own = malloc((size_t)row * sizeof *own);

@@ -53,8 +53,12 @@ void dit_pipeline_release(dit_pipeline *pipeline);
 /* Lists the parameters that this rank reads, of a case whose weights are seeded. Errors: those of create. */
 dit_status dit_pipeline_list_parameters(const dit_json *doc, int rank, dit_weight_catalogue *out);
 
-/* Whether sampling starts from the case's picture. A model of clips takes its picture as a condition instead. */
+/* Whether sampling starts from the case's picture. A model of clips takes its picture as a condition instead,
+ * and so does one with a reference. */
 bool dit_pipeline_starts_from_picture(const dit_pipeline *pipeline);
+/* Whether the case's picture is the reference that stands behind the latent. Its rows of the conditions are filled by
+ * dit_encode_start. */
+bool dit_pipeline_refers_to_picture(const dit_pipeline *pipeline);
 /* Makes the next runs those of another batch, from 0: its captions, and the noise of its images, which is that of one run
  * of all images. Errors: those of captions. */
 dit_status dit_pipeline_take_batch(dit_pipeline *pipeline, int64_t batch);

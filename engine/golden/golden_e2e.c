@@ -36,9 +36,10 @@ typedef struct {
 /* Gathers the latents of all ranks in sampler->full, where the host reads them. */
 static dit_status gather(golden_transformer *g, dit_sampler *sampler, const float *local)
 {
-    DIT_TRY(
-        dit_partition_gather_latents(&g->rt, &g->partition, local, sampler->channels, sampler->scratch, sampler->full));
-    return dit_runtime_download(&g->rt, sampler->full, g->facts.num_images * g->facts.image_tokens * sampler->channels);
+    DIT_TRY(dit_partition_gather_latents(&g->rt, &sampler->latents_of, local, sampler->channels, sampler->scratch,
+                                         sampler->full));
+    return dit_runtime_download(&g->rt, sampler->full,
+                                g->facts.num_images * dit_facts_latent_tokens(&g->facts) * sampler->channels);
 }
 
 static dit_status compare_step(dit_sampler *sampler, int step, void *context)
@@ -86,6 +87,8 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "num_inference_steps", 1, 10000, &e->steps));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "height", 1, 1 << 20, &e->run.height_px));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "width", 1, 1 << 20, &e->run.width_px));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "reference_height", 1, 1 << 20, &e->g.reference_height_px));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "reference_width", 1, 1 << 20, &e->g.reference_width_px));
     e->frames = 1;
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "num_frames", 1, 1 << 20, &e->frames));
     e->run.guidance_scale = 1.0;

@@ -81,6 +81,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_case_platf
         .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};
     params.dtype = platform->dtype;
     dit_facts_resize(&g->facts);
+    DIT_TRY(dit_architecture_refer(g->reference_height_px, g->reference_width_px, &g->facts));
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
@@ -113,7 +114,7 @@ void golden_transformer_release(golden_transformer *g)
 dit_status golden_transformer_latents(golden_transformer *g, const char *name, int64_t rows, int64_t channels,
                                       bool guidance_batch, float *local)
 {
-    const dit_partition *part = &g->partition;
+    const dit_partition latents = dit_partition_of_latents(&g->partition), *part = &latents;
     int64_t entries = guidance_batch ? part->batch : part->images;
     int64_t all = rows * channels * dit_latent_cells(&g->facts.latent), cols = all / rows / part->image_tokens;
     dit_tensor_view view;
@@ -141,7 +142,7 @@ dit_status golden_transformer_compare(golden_transformer *g, const char *name, c
                                       int64_t token_floats, double tolerance)
 {
     const dit_latent *latent = &g->facts.latent;
-    int64_t elements = rows * g->facts.image_tokens * token_floats;
+    int64_t elements = rows * dit_facts_latent_tokens(&g->facts) * token_floats;
     float *stored = malloc((size_t)(elements + 1) * sizeof *stored);
     if (!stored) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to unpack %s", name);
     dit_latent_unpack(latent, g->ops->layout, rows, token_floats / (latent->patch_t * latent->patch * latent->patch),

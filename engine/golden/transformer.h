@@ -14,6 +14,7 @@ typedef struct {
     dit_safetensors *weights_file, *inputs, *output;
     dit_weights weights;
     dit_facts facts;
+    int64_t reference_height_px, reference_width_px; /* of a picture behind the latent; 0: none */
     dit_runtime rt;
     dit_partition partition;
     dit_model *model;

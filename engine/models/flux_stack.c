@@ -61,6 +61,7 @@ static void state_needs(const flux_stack *m, dit_model *model)
     needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->text_dim;
     needs[DIT_CONDITION_POOLED].elements = m->time.text_dim;
     needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->in_channels - m->out_channels);
+    needs[DIT_CONDITION_REFERENCE].elements = part->reference_tokens * m->in_channels;
     needs[DIT_CONDITION_GUIDANCE].elements = m->time.guided ? 1 : 0;
     needs[DIT_CONDITION_IMAGE_IDS] =
         (dit_condition_need){.elements = part->image_tokens * m->axis_count, .optional = true};
@@ -73,6 +74,10 @@ dit_status flux_stack_create(const dit_model_params *params, dit_model *model)
     flux_stack *m = model->state;
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params, m));
+    if (params->partition.reference_tokens && m->in_channels != m->out_channels)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "a reference picture beside a condition of %lld channels",
+                                       (long long)(m->in_channels - m->out_channels)),
+                              "FLUX.1 Kontext takes the one, FLUX.1 Fill and Depth the other");
     m->j.activated = m->time.activated;
     model->input_channels = m->in_channels;
     model->output_channels = m->out_channels;
@@ -85,12 +90,23 @@ dit_status flux_stack_create(const dit_model_params *params, dit_model *model)
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
+/* Writes the ids of an image token: its row and column, or those in the reference, which has a 1 before them. */
+static void own_ids(const dit_model *model, int64_t token, float ids[FLUX_MAX_AXES])
+{
+    const dit_partition *part = &model->params.partition;
+    int64_t denoised = part->image_tokens - part->reference_tokens, width = model->params.latent.width / FLUX_PACK;
+    bool behind = token >= denoised;
+    if (behind) token -= denoised, width = model->params.rt->facts.reference_width;
+    ids[0] = behind ? 1.0f : 0.0f;
+    ids[1] = (float)(token / width), ids[2] = (float)(token % width);
+}
+
 static void place_ids(const dit_model *model, const dit_condition *condition)
 {
     const flux_stack *m = model->state;
     const dit_partition *part = &model->params.partition;
     const float *text_ids = condition->at[DIT_CONDITION_TEXT_IDS], *image_ids = condition->at[DIT_CONDITION_IMAGE_IDS];
-    int64_t grid_width = model->params.latent.width / FLUX_PACK, axes = m->axis_count;
+    int64_t axes = m->axis_count;
     for (int64_t i = 0; i < part->text_count * axes; i++) {
         bool numbered = m->text_is_numbered && i % axes == axes - 1;
         float own = numbered ? (float)(part->text_begin + i / axes) : 0.0f;
@@ -99,7 +115,8 @@ static void place_ids(const dit_model *model, const dit_condition *condition)
     const int64_t rows = dit_runtime_values(model->params.rt, part->image_count);
     for (int64_t row = 0; row < rows; row++) {
         int64_t token = dit_partition_token(part, row);
-        const float own[FLUX_MAX_AXES] = {0.0f, (float)(token / grid_width), (float)(token % grid_width)};
+        float own[FLUX_MAX_AXES] = {0};
+        own_ids(model, token, own);
         memcpy(m->ids + (part->text_count + row) * axes, image_ids ? image_ids + token * axes : own,
                (size_t)axes * sizeof *own);
     }

@@ -1,10 +1,11 @@
-/* Qwen-Image: double-stream blocks, joint attention with masked text, rotary positions around the middle of the image.
+/* Qwen-Image and Qwen-Image-Edit: double-stream blocks, joint attention with masked text, rotary positions around the middle of the image.
  * Source: parameter names and arithmetic of diffusers 0.42.1 QwenImageTransformer2DModel (Alibaba, Qwen-Image,
  * arXiv:2508.02324).
  *
  * Both streams live in one buffer, [batch, text rows + image rows, C] with the text first. Rows and columns of the image
  * count from its middle; the text follows on the diagonal behind the image, so that its positions depend on the size.
- * Any key of the text may be masked; its rows are computed all the same.
+ * Any key of the text may be masked; its rows are computed all the same. The picture that is edited is a reference behind
+ * the latent.
  */
 #include "engine/models/embed.h"
 #include "engine/models/joint.h"
@@ -151,28 +152,39 @@ static dit_status qwen_create(const dit_model_params *params, dit_model *model)
     model->timestep_divisor = 1000.0f;
     model->linspace_sigmas = model->rescales_guidance = true;
     model->needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
+    model->needs[DIT_CONDITION_REFERENCE].elements = part->reference_tokens * m->c.in_channels;
     model->needs[DIT_CONDITION_TEXT_MASK] = (dit_condition_need){.elements = part->text_tokens, .optional = true};
     return joint_create_policy(params, m->j.heads, m->c.D, 1, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* Places the image's rows around its middle: of n rows the first is -(n - n / 2). The text begins where half of the longer
- * side ends. */
+/* Places rows of the image, and of a reference behind it, around the middle of either: of n rows the first is
+ * -(n - n / 2). The text begins where half of the longest side ends. */
 static void place(const dit_model *model)
 {
     const qwen *m = model->state;
     const dit_partition *part = &model->params.partition;
     const dit_latent *latent = &model->params.latent;
-    int64_t height = latent->height / PACK, width = latent->width / PACK;
-    int64_t longer = height > width ? height : width;
+    const int64_t denoised = part->image_tokens - part->reference_tokens,
+                  beside = model->params.rt->facts.reference_width;
+    const int64_t heights[] = {latent->height / PACK, beside ? part->reference_tokens / beside : 0};
+    const int64_t widths[] = {latent->width / PACK, beside};
+    int64_t longest = 0;
     float *ids = m->ids;
+    for (int i = 0; i < 2; i++) {
+        if (heights[i] > longest) longest = heights[i];
+        if (widths[i] > longest) longest = widths[i];
+    }
     for (int64_t i = 0; i < part->text_count; i++)
-        for (int axis = 0; axis < AXES; axis++) *ids++ = (float)(longer / 2 + part->text_begin + i);
-    embed_grid_ids(model->params.rt, part, latent, ids);
+        for (int axis = 0; axis < AXES; axis++) *ids++ = (float)(longest / 2 + part->text_begin + i);
     for (int64_t row = 0; row < dit_runtime_values(model->params.rt, part->image_count); row++, ids += AXES) {
-        ids[1] -= (float)(height - height / 2);
-        ids[2] -= (float)(width - width / 2);
+        int64_t token = dit_partition_token(part, row);
+        int picture = token >= denoised;
+        if (picture) token -= denoised;
+        ids[0] = (float)picture;
+        ids[1] = (float)(token / widths[picture] - (heights[picture] - heights[picture] / 2));
+        ids[2] = (float)(token % widths[picture] - (widths[picture] - widths[picture] / 2));
     }
 }
 

@@ -37,10 +37,11 @@ static dit_status write_latents(const denoise *d, const char *folder)
 {
     const dit_facts *facts = &d->pipeline.rt.facts;
     char path[4096];
-    dit_tensor_out tensors[2] = {{.name = "latents_final",
-                                  .rank = 3,
-                                  .shape = {facts->num_images, facts->image_tokens, d->pipeline.sampler.channels},
-                                  .data = d->pipeline.sampler.full}};
+    dit_tensor_out tensors[2] = {
+        {.name = "latents_final",
+         .rank = 3,
+         .shape = {facts->num_images, dit_facts_latent_tokens(facts), d->pipeline.sampler.channels},
+         .data = d->pipeline.sampler.full}};
     dit_pictures_tensor(&d->pictures, &tensors[1]);
     snprintf(path, sizeof path, "%s/latents.safetensors", folder);
     if (d->measured.head.rank != 0) return DIT_OK;

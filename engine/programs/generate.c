@@ -141,7 +141,8 @@ static dit_status prepare(generation *g)
     DIT_TRY(dit_probe_check(&g->pipeline));
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_encode_start(&g->pipeline));
-    g->encode_ns = g->pipeline.start ? dit_clock_ns() - began : g->parts.first_frame.vae_encode_ns;
+    bool encoded = g->pipeline.start || dit_pipeline_refers_to_picture(&g->pipeline);
+    g->encode_ns = encoded ? dit_clock_ns() - began : g->parts.first_frame.vae_encode_ns;
     dit_runtime *rt = &g->pipeline.rt;
     if (g->pipeline.batches > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%lld captions for %lld images",
@@ -172,7 +173,7 @@ static dit_status write_latents(generation *g)
     const dit_decoder *d = &g->decoder;
     const dit_tensor_out tensors[] = {
         {"latents", 5, {images, latent->channels, latent->frames, latent->height, latent->width}, planes},
-        {"latents_final", 3, {images, facts->image_tokens, p->sampler.channels}, p->sampler.full},
+        {"latents_final", 3, {images, dit_facts_latent_tokens(facts), p->sampler.channels}, p->sampler.full},
         {"pixels", 5, {images, 3, d->frames, d->height, d->width}, g->pixels},
     };
     snprintf(path, sizeof path, "%s/latents.safetensors", g->args->out_folder);
@@ -287,7 +288,7 @@ static dit_status decode_all(generation *g)
 {
     dit_decoder *d = &g->decoder;
     dit_pipeline *p = &g->pipeline;
-    int64_t images = p->rt.facts.num_images, row = p->rt.facts.image_tokens * p->sampler.channels;
+    int64_t images = p->rt.facts.num_images, row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
     bool first = dit_comm_rank(dit_comm_world()) == 0;
     if (!g->decodes) return DIT_OK;
     dit_runtime_reset_account(&p->rt);

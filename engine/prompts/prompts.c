@@ -50,6 +50,8 @@ static const take_row rows[] = {
     {"FluxControlPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"FluxFillPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"FluxFillPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxKontextPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"FluxKontextPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
     {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},

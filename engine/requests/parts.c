@@ -153,7 +153,7 @@ static dit_status decode_image(const decode_run *run, int64_t image, int index)
     dit_parts *parts = run->parts;
     dit_decoder *d = &parts->decoder;
     const dit_pipeline *p = run->pipeline;
-    int64_t row = p->rt.facts.image_tokens * p->sampler.channels;
+    int64_t row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     if (d->vae) DIT_TRY(dit_decoder_run(d, p->sampler.full + image * row));

@@ -8,6 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Returns the latent that the picture becomes: that of the run, or of its reference. */
+static dit_latent latent_of(const dit_pipeline *p)
+{
+    dit_latent latent = p->kase.facts.latent;
+    if (!dit_pipeline_refers_to_picture(p)) return latent;
+    latent.height = p->kase.reference_height_px / latent.vae_spatial;
+    latent.width = p->kase.reference_width_px / latent.vae_spatial;
+    return latent;
+}
+
 dit_status dit_encode_read_picture(const char *path, int64_t to_height, int64_t to_width, float **planes)
 {
     int64_t height, width;
@@ -34,6 +44,13 @@ void dit_encode_sample(const dit_vae_facts *facts, int64_t count, const float *l
     }
 }
 
+/* mean <- (mean - shift) scale: the middle of the encoder's distribution, as pipelines take a reference. */
+static void take_middle(const dit_vae_facts *facts, int64_t count, float *mean)
+{
+    float shift = (float)facts->shift_factor, scale = (float)facts->scaling_factor;
+    for (int64_t i = 0; i < count; i++) mean[i] = (mean[i] - shift) * scale;
+}
+
 static dit_status sample(dit_pipeline *p, const dit_vae_facts *facts, float *mean, const float *logvar)
 {
     int64_t count = p->kase.facts.latent.channels * dit_latent_cells(&p->kase.facts.latent);
@@ -50,14 +67,13 @@ static dit_status sample(dit_pipeline *p, const dit_vae_facts *facts, float *mea
     return DIT_OK;
 }
 
-static dit_status encode(dit_pipeline *p, dit_vae *vae, const float *planes)
+static dit_status encode(dit_pipeline *p, dit_vae *vae, const dit_latent *latent, const float *planes)
 {
-    const dit_latent *latent = &p->kase.facts.latent;
     const dit_vae_facts *facts = dit_vae_get_facts(vae);
     int64_t count = latent->channels * dit_latent_cells(latent);
     if (facts->normed_patches)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this model starts from no picture"),
-                              "its pipeline takes pictures as references, which are not built");
+                              "its pipeline takes pictures as references, which are built for FLUX.1 Kontext alone");
     if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
                                        "the VAE has %lld channels of %lld pixels, the model's latents %lld of %lld",
@@ -68,16 +84,18 @@ static dit_status encode(dit_pipeline *p, dit_vae *vae, const float *planes)
     p->start = malloc((size_t)count * sizeof *p->start);
     dit_status st = mean && logvar && p->start ? dit_vae_encode(vae, planes, mean, logvar)
                                                : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
-    if (st == DIT_OK) st = sample(p, facts, mean, logvar);
+    if (st == DIT_OK && dit_pipeline_refers_to_picture(p))
+        take_middle(facts, count, mean);
+    else if (st == DIT_OK)
+        st = sample(p, facts, mean, logvar);
     if (st == DIT_OK) dit_latent_pack(latent, DIT_LATENT_CFHW, 1, latent->channels, mean, p->start);
     free(mean);
     free(logvar);
     return st;
 }
 
-static dit_status encode_with(dit_pipeline *p, dit_decoder *d, const float *planes)
+static dit_status encode_with(dit_pipeline *p, dit_decoder *d, const dit_latent *latent, const float *planes)
 {
-    const dit_latent *latent = &p->kase.facts.latent;
     dit_vae *vae;
     if (d->path) DIT_TRY(dit_safetensors_open(d->path, &d->file));
     d->weights.file = d->file;
@@ -89,7 +107,7 @@ static dit_status encode_with(dit_pipeline *p, dit_decoder *d, const float *plan
                                              .width = latent->width,
                                              .encoder = true},
                            &vae));
-    dit_status st = encode(p, vae, planes);
+    dit_status st = encode(p, vae, latent, planes);
     dit_vae_free(vae);
     return st;
 }
@@ -102,6 +120,7 @@ static dit_status refuse(const dit_pipeline *p)
                               "--vae DIR names one");
     if (p->kase.num_frames > 1 || p->kase.facts.latent.frames > 1)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a clip cannot start from a picture: its model has no such pipeline here");
+    if (dit_pipeline_refers_to_picture(p)) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "the file of embeddings gives latents, and the image does too"),
@@ -109,8 +128,23 @@ static dit_status refuse(const dit_pipeline *p)
     return DIT_OK;
 }
 
+/* Gives every batch entry this rank's rows of the picture behind its latent. Nothing starts from the picture then. */
+static dit_status place_reference(dit_pipeline *p)
+{
+    const dit_partition references = dit_partition_of_references(&p->partition);
+    int64_t row = references.image_count * p->sampler.channels;
+    float *rows = (float *)(uintptr_t)p->condition.at[DIT_CONDITION_REFERENCE];
+    for (int64_t b = 0; b < p->partition.batch; b++)
+        dit_partition_take(&references, p->start, p->sampler.channels, rows + b * row);
+    free(p->start);
+    p->start = NULL;
+    return dit_runtime_upload(&p->rt, rows, p->partition.batch * row);
+}
+
 dit_status dit_encode_start(dit_pipeline *p)
 {
+    const bool refers = dit_pipeline_refers_to_picture(p);
+    const dit_latent latent = latent_of(p);
     dit_arena *arenas[] = {&p->rt.run, &p->rt.image, &p->rt.step};
     dit_arena_mark marks[3];
     dit_decoder d;
@@ -120,14 +154,16 @@ dit_status dit_encode_start(dit_pipeline *p)
             dit_json_fail(p->kase.doc, "/image", DIT_ERR_JSON_VALUE,
                           "the embeddings say what stands beside the latents, and the image does too"),
             "give prompts with the image, or embeddings alone (image_embeds, latent_condition)");
-    if (!dit_pipeline_starts_from_picture(p)) return DIT_OK;
+    if (!refers && !dit_pipeline_starts_from_picture(p)) return DIT_OK;
     DIT_TRY(refuse(p));
     DIT_TRY(dit_decoder_read(p->kase.doc, p->kase.vae, "/vae", &d));
     for (int i = 0; i < 3; i++) marks[i] = dit_arena_get_mark(arenas[i]);
-    dit_status st = dit_encode_read_picture(p->kase.image_path, p->kase.run.height_px, p->kase.run.width_px, &planes);
-    if (st == DIT_OK) st = encode_with(p, &d, planes);
+    dit_status st = dit_encode_read_picture(p->kase.image_path, latent.height * latent.vae_spatial,
+                                            latent.width * latent.vae_spatial, &planes);
+    if (st == DIT_OK) st = encode_with(p, &d, &latent, planes);
     for (int i = 0; i < 3; i++) dit_arena_release_to(arenas[i], marks[i]);
     dit_decoder_close(&d);
     free(planes);
-    return st == DIT_OK ? st : dit_error_note(st, "encoding the picture to start from");
+    if (st == DIT_OK && refers) st = place_reference(p);
+    return st == DIT_OK ? st : dit_error_note(st, "encoding the %s", refers ? "reference" : "picture to start from");
 }

@@ -114,7 +114,7 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
 void dit_latents_digest(const dit_pipeline *p, char out[48], int64_t *elements)
 {
     const dit_facts *facts = &p->rt.facts;
-    int64_t count = facts->num_images * facts->image_tokens * p->sampler.channels;
+    int64_t count = facts->num_images * dit_facts_latent_tokens(facts) * p->sampler.channels;
     char hash[DIT_HASH_HEX];
     dit_hash(p->sampler.full, (size_t)count * sizeof(float), hash);
     snprintf(out, 48, "xxh3:%s", hash);

@@ -40,7 +40,7 @@ static dit_status open_decoder(dit_pipeline *p, dit_decoder *decoder)
 /* Rank 0 decodes the images of a batch. */
 static dit_status decode_batch(const dit_pipeline *p, dit_decoder *decoder, int64_t batch, dit_pictures *out)
 {
-    int64_t images = p->kase.facts.num_images, row = p->rt.facts.image_tokens * p->sampler.channels;
+    int64_t images = p->kase.facts.num_images, row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
     int64_t floats = dit_picture_floats(out->size);
     for (int64_t image = 0; image < images && out->pixels; image++) {
         DIT_TRY(dit_decoder_run(decoder, p->sampler.full + image * row));

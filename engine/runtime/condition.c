@@ -25,10 +25,14 @@ static const struct {
                                  "negative_prompt_attention_mask",
                                  SOURCE_ONES,
                                  false},
-    [DIT_CONDITION_TEXT_2] =
-        {"text_2", {"encoder_hidden_states_t5"}, "prompt_embeds_2", "negative_prompt_embeds_2", SOURCE_NORMAL, false},
+    [DIT_CONDITION_TEXT_2] = {"text_2",
+                              {"encoder_hidden_states_t5", "encoder_hidden_states_2"},
+                              "prompt_embeds_2",
+                              "negative_prompt_embeds_2",
+                              SOURCE_NORMAL,
+                              false},
     [DIT_CONDITION_TEXT_2_MASK] = {"text_2_mask",
-                                   {"text_embedding_mask_t5"},
+                                   {"text_embedding_mask_t5", "encoder_attention_mask_2"},
                                    "prompt_attention_mask_2",
                                    "negative_prompt_attention_mask_2",
                                    SOURCE_ONES,
@@ -44,15 +48,39 @@ static const struct {
     [DIT_CONDITION_ASPECT_RATIO] = {"aspect_ratio", {"aspect_ratio"}, NULL, NULL, SOURCE_RUN, false},
     [DIT_CONDITION_META_SIZE] = {"image_meta_size", {"image_meta_size"}, NULL, NULL, SOURCE_RUN, false},
     [DIT_CONDITION_STYLE] = {"style", {"style"}, NULL, NULL, SOURCE_RUN, false},
-    [DIT_CONDITION_IMAGE] =
-        {"image", {"encoder_hidden_states_image"}, "image_embeds", "image_embeds", SOURCE_NORMAL, false},
+    [DIT_CONDITION_IMAGE] = {"image",
+                             {"encoder_hidden_states_image", "image_embeds"},
+                             "image_embeds",
+                             "image_embeds",
+                             SOURCE_NORMAL,
+                             false},
     [DIT_CONDITION_LATENT] = {"latent_condition", {NULL}, "latent_condition", "latent_condition", SOURCE_NORMAL, false},
+    [DIT_CONDITION_REFERENCE] = {"reference", {NULL}, "reference_latents", "reference_latents", SOURCE_NORMAL, false},
     [DIT_CONDITION_IMAGE_IDS] = {"image_ids", {"img_ids"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_TEXT_IDS] = {"text_ids", {"txt_ids"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_COS] = {"rope_cos", {"image_rotary_emb_cos"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_SIN] = {"rope_sin", {"image_rotary_emb_sin"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_SCALE] = {"rope_scale", {"rope_interpolation_scale"}, NULL, NULL, SOURCE_RUN, true},
 };
+
+/* True for kinds that are cut over the ranks as tokens are. */
+static bool is_of_tokens(dit_condition_kind kind)
+{
+    return kind == DIT_CONDITION_LATENT || kind == DIT_CONDITION_REFERENCE;
+}
+
+/* Returns the partition of a kind's tokens: of what stands beside the latent's, or of those behind them. */
+static dit_partition tokens_of(const dit_partition *part, dit_condition_kind kind)
+{
+    return kind == DIT_CONDITION_REFERENCE ? dit_partition_of_references(part) : dit_partition_of_latents(part);
+}
+
+/* Returns how many of a row's floats this rank holds. */
+static int64_t local_elements(const dit_partition *part, dit_condition_kind kind, int64_t elements)
+{
+    const dit_partition tokens = tokens_of(part, kind);
+    return is_of_tokens(kind) ? elements / tokens.image_tokens * tokens.image_count : elements;
+}
 
 /* True for kinds that only the host reads (masks, styles, positions): it computes operands from them. */
 static bool is_for_host(dit_condition_kind kind)
@@ -65,8 +93,7 @@ static bool is_for_host(dit_condition_kind kind)
 static dit_status take(dit_runtime *rt, dit_condition_kind kind, int64_t elements, float **out)
 {
     if (is_for_host(kind)) return dit_arena_host(&rt->image, elements, out);
-    if (kinds[kind].source == SOURCE_RUN || kind == DIT_CONDITION_LATENT)
-        return dit_arena_fp32(&rt->image, elements, out);
+    if (kinds[kind].source == SOURCE_RUN || is_of_tokens(kind)) return dit_arena_fp32(&rt->image, elements, out);
     return dit_arena_activations(&rt->image, elements, out);
 }
 
@@ -80,6 +107,18 @@ static int64_t batch_row(const dit_runtime *rt, const dit_partition *part, int64
 {
     int64_t branch = part->branch_first + local / part->images, image = part->image_first + local % part->images;
     return branch * rt->facts.num_images + image;
+}
+
+/* Takes memory of zeros, which the caller may fill. */
+static dit_status take_empty(dit_runtime *rt, const dit_partition *part, dit_condition_kind kind, int64_t elements,
+                             const float **out)
+{
+    float *rows;
+    DIT_TRY(take(rt, kind, part->batch * local_elements(part, kind, elements), &rows));
+    *out = rows;
+    int64_t all = part->batch * local_elements(part, kind, elements);
+    if (!rt->ledger.counting_only) memset(rows, 0, (size_t)all * sizeof *rows);
+    return hand_over(rt, kind, rows, all);
 }
 
 /* ---- from the run ------------------------------------------------------------------------------------------------ */
@@ -150,18 +189,20 @@ static dit_status find_tensor(const condition_reader *r, dit_condition_kind kind
                     (long long)elements);
 }
 
-/* Reads this rank's tokens of one row of latents that are appended to the noise. */
-static dit_status read_latent_row(const condition_reader *r, const dit_tensor_view *view, int64_t first,
-                                  int64_t elements, float *out)
+/* Reads this rank's tokens of one row of latents. Those of a reference are packed, as its pipelines make them. */
+static dit_status read_latent_row(const condition_reader *r, dit_condition_kind kind, const dit_tensor_view *view,
+                                  int64_t first, int64_t elements, float *out)
 {
-    int64_t channels = elements / dit_latent_cells(r->latent);
-    int64_t cols = elements / r->part->image_tokens;
+    const dit_partition part = tokens_of(r->part, kind);
+    int64_t cols = elements / part.image_tokens;
     float *stored = malloc((size_t)elements * sizeof *stored), *tokens = malloc((size_t)elements * sizeof *tokens);
     dit_status st = stored && tokens ? dit_tensor_read(view, first, elements, stored)
                                      : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld floats", (long long)elements);
-    if (st == DIT_OK) {
-        dit_latent_pack(r->latent, r->layout, 1, channels, stored, tokens);
-        dit_partition_take(r->part, tokens, cols, out);
+    if (st == DIT_OK && kind == DIT_CONDITION_REFERENCE) {
+        dit_partition_take(&part, stored, cols, out);
+    } else if (st == DIT_OK) {
+        dit_latent_pack(r->latent, r->layout, 1, elements / dit_latent_cells(r->latent), stored, tokens);
+        dit_partition_take(&part, tokens, cols, out);
     }
     free(stored);
     free(tokens);
@@ -171,7 +212,7 @@ static dit_status read_latent_row(const condition_reader *r, const dit_tensor_vi
 static dit_status read_row(const condition_reader *r, dit_condition_kind kind, const dit_tensor_view *view, int64_t row,
                            int64_t elements, float *out)
 {
-    if (kind == DIT_CONDITION_LATENT) return read_latent_row(r, view, row * elements, elements, out);
+    if (is_of_tokens(kind)) return read_latent_row(r, kind, view, row * elements, elements, out);
     return dit_tensor_read(view, row * elements, elements, out);
 }
 
@@ -179,7 +220,7 @@ static dit_status read_kind(const condition_reader *r, dit_condition_kind kind, 
 {
     dit_tensor_view view[2];
     int64_t rows[2], images = r->rt->facts.num_images, batch = kinds[kind].shared ? 1 : r->part->batch;
-    int64_t local = kind == DIT_CONDITION_LATENT ? elements / r->part->image_tokens * r->part->image_count : elements;
+    int64_t local = local_elements(r->part, kind, elements);
     bool found[2] = {false, false}, apart = r->names == DIT_CONDITION_PIPELINE && r->rt->facts.guidance_branches == 2;
     float *data;
     *out = NULL;
@@ -209,8 +250,10 @@ dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const 
     *out = (dit_condition){0};
     for (int kind = 0; kind < DIT_CONDITION_COUNT; kind++) {
         const dit_condition_need *need = &needs[kind];
-        if (need->elements == 0 || (names == DIT_CONDITION_FORWARD && kind == DIT_CONDITION_LATENT)) continue;
-        if (names == DIT_CONDITION_PIPELINE && kinds[kind].source == SOURCE_RUN)
+        if (need->elements == 0 || (names == DIT_CONDITION_FORWARD && is_of_tokens((dit_condition_kind)kind))) continue;
+        if (need->later)
+            DIT_TRY(take_empty(rt, part, (dit_condition_kind)kind, need->elements, &out->at[kind]));
+        else if (names == DIT_CONDITION_PIPELINE && kinds[kind].source == SOURCE_RUN)
             DIT_TRY(derive(rt, part, (dit_condition_kind)kind, need, run, &out->at[kind]));
         else
             DIT_TRY(read_kind(&reader, (dit_condition_kind)kind, need->elements, &out->at[kind]));
@@ -315,14 +358,15 @@ static void seed_row(dit_runtime *rt, const dit_partition *part, dit_condition_k
                      int64_t elements, float *out)
 {
     uint64_t stream = dit_rng_stream(kinds[kind].name);
-    if (kind != DIT_CONDITION_LATENT) {
+    if (!is_of_tokens(kind)) {
         dit_rng_normal(seed, stream, (uint64_t)(row * elements), elements, 0.0f, 1.0f, out);
         return;
     }
-    int64_t cols = elements / part->image_tokens;
+    const dit_partition tokens = tokens_of(part, kind);
+    int64_t cols = elements / tokens.image_tokens;
     int64_t image = row % rt->facts.num_images; /* both guidance branches have one index */
-    for (int64_t i = 0; i < dit_partition_runs(part); i++) {
-        dit_run run = dit_partition_run(part, i);
+    for (int64_t i = 0; i < dit_partition_runs(&tokens); i++) {
+        dit_run run = dit_partition_run(&tokens, i);
         dit_rng_normal(seed, stream, (uint64_t)(image * elements + run.token * cols), run.count * cols, 0.0f, 1.0f,
                        out + run.row * cols);
     }
@@ -331,7 +375,7 @@ static void seed_row(dit_runtime *rt, const dit_partition *part, dit_condition_k
 static dit_status seed_kind(dit_runtime *rt, const dit_partition *part, dit_condition_kind kind, uint64_t seed,
                             int64_t elements, const float **out)
 {
-    int64_t local = kind == DIT_CONDITION_LATENT ? elements / part->image_tokens * part->image_count : elements;
+    int64_t local = local_elements(part, kind, elements);
     float *rows;
     DIT_TRY(take(rt, kind, part->batch * local, &rows));
     for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++) {
@@ -349,7 +393,9 @@ dit_status dit_condition_seed(dit_runtime *rt, const dit_partition *part, const 
     *out = (dit_condition){0};
     for (int kind = 0; kind < DIT_CONDITION_COUNT; kind++) {
         if (needs[kind].elements == 0 || kinds[kind].source == SOURCE_NONE) continue;
-        if (kinds[kind].source == SOURCE_RUN)
+        if (needs[kind].later)
+            DIT_TRY(take_empty(rt, part, (dit_condition_kind)kind, needs[kind].elements, &out->at[kind]));
+        else if (kinds[kind].source == SOURCE_RUN)
             DIT_TRY(derive(rt, part, (dit_condition_kind)kind, &needs[kind], run, &out->at[kind]));
         else
             DIT_TRY(seed_kind(rt, part, (dit_condition_kind)kind, seed, needs[kind].elements, &out->at[kind]));

@@ -23,6 +23,7 @@ typedef enum {
     DIT_CONDITION_STYLE,        /* [batch] index                                                          */
     DIT_CONDITION_IMAGE,        /* [batch, tokens, dim] embeddings of an input image                      */
     DIT_CONDITION_LATENT,       /* [batch, image_count, channels] appended to the noisy latent's channels */
+    DIT_CONDITION_REFERENCE,    /* [batch, reference_count, channels] latents of a picture behind the noisy latent */
     DIT_CONDITION_IMAGE_IDS,    /* [S, 3] positions of the whole image, shared by the batch               */
     DIT_CONDITION_TEXT_IDS,     /* [text tokens, 3], shared                                               */
     DIT_CONDITION_ROPE_COS,     /* [S, D] rotary table of the whole image, shared                         */
@@ -35,6 +36,8 @@ typedef enum {
 typedef struct {
     int64_t elements; /* floats of one batch row, or of all where rows share it; 0: the model does not take this kind */
     bool optional;
+    bool
+        later; /* zeros, whatever a file says: the caller fills them before the run, or they are what there is to tell */
     float scale; /* multiplies values derived from the run (a guidance scale in thousands); 0: one */
 } dit_condition_need;
 

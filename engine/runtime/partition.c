@@ -38,6 +38,7 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     }
     part.bands = dit_parallel_bands(&rt->parallel, facts);
     part.sequence_rank = sequence_rank, part.sequence_degree = degree;
+    part.reference_tokens = facts->reference_tokens, part.reference_count = facts->reference_tokens / degree;
     part.image_count = part.segments * part.segment_count;
     part.text_count = split ? part.text_tokens / degree : part.text_tokens;
     part.text_begin = split ? sequence_rank * part.text_count : 0;
@@ -50,6 +51,26 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     return part;
 }
 
+/* Returns the partition of so many of the tokens, all of the latent or all of its reference. */
+static dit_partition part_of(const dit_partition *part, int64_t tokens, int64_t count)
+{
+    dit_partition only = *part;
+    only.image_tokens = tokens, only.segment_tokens = tokens / part->segments;
+    only.image_count = count, only.segment_count = count / part->segments;
+    only.reference_tokens = only.reference_count = 0;
+    return only;
+}
+
+dit_partition dit_partition_of_latents(const dit_partition *part)
+{
+    return part_of(part, part->image_tokens - part->reference_tokens, part->image_count - part->reference_count);
+}
+
+dit_partition dit_partition_of_references(const dit_partition *part)
+{
+    return part_of(part, part->reference_tokens, part->reference_count);
+}
+
 static int64_t bands_of(const dit_partition *part)
 {
     return part->bands > 1 ? part->bands : 1;
@@ -57,12 +78,26 @@ static int64_t bands_of(const dit_partition *part)
 
 int64_t dit_partition_runs(const dit_partition *part)
 {
-    return part->segments * bands_of(part);
+    return part->segments * bands_of(part) * (part->reference_tokens ? 2 : 1);
 }
 
 /* Returns a run of any sequence rank. */
+static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t index);
+
+/* Returns one where there is a reference: the even runs are the latent's, the odd ones are the reference's. */
+static dit_run run_beside(const dit_partition *part, int64_t sequence_rank, int64_t index)
+{
+    const dit_partition latents = dit_partition_of_latents(part), references = dit_partition_of_references(part);
+    dit_range band = dit_band_cut(part->segment_count, part->reference_count, bands_of(part), index / 2);
+    dit_run latent = run_of(&latents, sequence_rank, index / 2);
+    dit_run reference = run_of(&references, sequence_rank, index / 2);
+    if (index % 2 == 0) return (dit_run){band.first, latent.token, latent.count};
+    return (dit_run){band.first + latent.count, latents.image_tokens + reference.token, reference.count};
+}
+
 static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t index)
 {
+    if (part->reference_tokens) return run_beside(part, sequence_rank, index);
     int64_t bands = bands_of(part), segment = index / bands;
     dit_range band = dit_range_cut(part->segment_count, bands, index % bands);
     if (part->whole_segments)

@@ -5,6 +5,8 @@
  *                 frame, in order. A pipeline first cuts bands, and each band over the sequence ranks: a rank's rows
  *                 are its pieces of band 0, 1, ...
  *                 Video-Infinity gives each rank whole frames instead: a run of them, and those are its segments.
+ *   a reference   picture, whose tokens stand behind those of the latent, is cut as the latent is: every band of a rank
+ *                 has its piece of the latent and, behind it, its piece of the reference.
  *   joint text    is cut like an image where the mesh splits it; else every sequence rank holds all of it.
  *   batch rows    are branch-major (negative guidance branch first) and cut over cfg; images are cut over data.
  * Every pipeline stage sees the same rows.
@@ -20,7 +22,9 @@ typedef struct {
     int64_t segment_count;                       /* this rank's rows of each segment                  */
     int64_t segment_first;                       /* the frame that the first segment is; 0 where each is cut */
     bool whole_segments;                         /* ranks have whole frames: segments are this rank's */
-    int64_t bands;                               /* parts of these rows, by dit_range_cut; 0: one     */
+    int64_t reference_tokens, reference_count;   /* the last of image_tokens, and this rank's of them, which are not
+                                                    denoised; there is one segment then */
+    int64_t bands;                               /* parts of these rows, by dit_band_cut; 0: one      */
     int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
     int64_t text_tokens, text_begin, text_count; /* rows of text, and this rank's; all if replicated    */
     bool text_replicated;                        /* joint text held by every sequence rank             */
@@ -30,13 +34,17 @@ typedef struct {
 } dit_partition;
 
 dit_partition dit_partition_of(const dit_runtime *rt);
+/* Returns the partition of the rows that are denoised, or of those of the reference, by themselves. */
+dit_partition dit_partition_of_latents(const dit_partition *part);
+dit_partition dit_partition_of_references(const dit_partition *part);
 /* Returns the token of the whole image that a local row holds. */
 int64_t dit_partition_token(const dit_partition *part, int64_t row);
 /* Rows that are consecutive both here and in the image. */
 typedef struct {
     int64_t row, token, count;
 } dit_run;
-/* Returns the number of runs that a rank's rows consist of: the bands of each segment, in order. */
+/* Returns the number of runs that a rank's rows consist of: the bands of each segment, in order; of a band that of the
+ * latent and that of the reference, where there is one. */
 int64_t dit_partition_runs(const dit_partition *part);
 dit_run dit_partition_run(const dit_partition *part, int64_t index);
 /* Copies this rank's rows out of [rows_of_image = S, cols] into [image_count, cols]. */

@@ -45,14 +45,14 @@ static dit_status forward(dit_sampler *s, int group, int step, float *output)
     return cached ? dit_cache_oracle_forward(state->cache, &args) : dit_model_forward(s->model, &args);
 }
 
-/* Copies the group's rows of a forward's output into the output of the step. */
+/* Copies the group's rows of a forward's output into the output of the step; nobody reads those of a reference. */
 static void take_group(dit_sampler *s, int group)
 {
     const oracle_state *state = s->executor_state;
     bool whole = dit_oracle_is_of_frames(&state->oracle); /* a group's rows lie together */
     int64_t pieces = s->partition.batch * (whole ? 1 : s->partition.segments), channels = s->model->output_channels;
     int64_t rows = whole ? s->partition.image_tokens : s->partition.segment_tokens;
-    dit_range own = dit_oracle_rows(&state->oracle, group, rows);
+    dit_range own = dit_oracle_rows(&state->oracle, group, whole ? rows : s->latents_of.segment_tokens);
     ops_copy(s->rt, &(dit_copy_args){.n0 = pieces,
                                      .n1 = own.count,
                                      .n2 = 1,

@@ -62,7 +62,8 @@ static bool takes_latents(const pipeline *p, task t, int *band)
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the floats of a message about `rows` rows of each segment, with the text or without. */
+/* Returns the floats of a message about `rows` rows of each segment, with the text or without; of latents about rows
+ * that are denoised. */
 static int64_t floats_of(const pipeline *p, const channel *l, int64_t rows, bool text)
 {
     const dit_sampler *s = p->sampler;
@@ -76,14 +77,16 @@ static int64_t floats_of(const pipeline *p, const channel *l, int64_t rows, bool
 static int64_t message_floats(const pipeline *p, const channel *l, int band)
 {
     dit_window window = dit_sampler_window(p->sampler, band, 0);
-    return floats_of(p, l, window.count, window.text);
+    int64_t rows = l->kind == LATENTS ? dit_sampler_denoised(p->sampler, &window).count : window.count;
+    return floats_of(p, l, rows, window.text);
 }
 
 /* Returns where a band's message lies in the buffer of leaving messages. */
 static float *leaving_at(const pipeline *p, const channel *l, int band)
 {
     int64_t texts = p->sampler->rt->parallel.habits.text_with_every_band ? band : 1;
-    int64_t text = floats_of(p, l, 0, true), rows = band <= 0 ? 0 : p->sampler->parts[band].rows.first;
+    const dit_sampler_part *part = &p->sampler->parts[band > 0 ? band : 0];
+    int64_t text = floats_of(p, l, 0, true), rows = l->kind == LATENTS ? part->rows.first : part->band.first;
     return band <= 0 ? l->buffer : l->buffer + texts * text + floats_of(p, l, rows, false);
 }
 

@@ -22,7 +22,7 @@ static void draw_run(const dit_sampler *s, int step, int64_t image, int64_t firs
                      float *out)
 {
     int64_t all = s->all_images ? s->all_images : s->rt->facts.num_images;
-    int64_t row = s->partition.image_tokens * s->channels, draw = step < 0 ? 0 : step;
+    int64_t row = s->latents_of.image_tokens * s->channels, draw = step < 0 ? 0 : step;
     if (!s->torch) {
         dit_rng_normal(s->seed, dit_rng_stream(step < 0 ? "noise" : "step-noise"),
                        (uint64_t)(draw * all * row + image * row + first), count, 0.0f, deviation, out);
@@ -34,7 +34,7 @@ static void draw_run(const dit_sampler *s, int step, int64_t image, int64_t firs
 
 void dit_sampler_draw(const dit_sampler *s, dit_range rows, int step, float deviation, float *out)
 {
-    const dit_partition *part = &s->partition;
+    const dit_partition *part = &s->latents_of;
     int64_t runs = dit_partition_runs(part);
     const int64_t images = dit_runtime_values(s->rt, part->images);
     for (int64_t image = 0; image < images; image++) {
@@ -82,7 +82,7 @@ dit_status dit_sampler_place_latents(dit_sampler *s, int64_t image, const float 
         int64_t floats = part->rows.count * cols;
         float *to = part->latents + image * segments * floats;
         for (int64_t segment = 0; segment < segments; segment++)
-            memcpy(to + segment * floats, rows + (segment * s->partition.segment_count + part->rows.first) * cols,
+            memcpy(to + segment * floats, rows + (segment * s->latents_of.segment_count + part->rows.first) * cols,
                    (size_t)floats * sizeof *to);
         DIT_TRY(dit_runtime_upload(s->rt, to, segments * floats));
     }
@@ -100,7 +100,8 @@ static dit_status take_buffers(dit_sampler *s)
 {
     dit_runtime *rt = s->rt;
     const dit_partition *part = &s->partition;
-    int64_t rows = part->batch * part->image_count, all = rt->facts.num_images * rt->facts.image_tokens;
+    int64_t rows = part->batch * part->image_count, denoised = s->latents_of.image_count;
+    int64_t all = rt->facts.num_images * s->latents_of.image_tokens;
     struct {
         dit_arena *arena;
         float **at;
@@ -111,7 +112,7 @@ static dit_status take_buffers(dit_sampler *s)
         {&rt->step, &s->scaled, s->elements},
         {&rt->step, &s->input, rows * s->model->input_channels},
         {&rt->step, &s->output, rows * s->model->output_channels},
-        {&rt->step, &s->prediction, rows * s->channels},
+        {&rt->step, &s->prediction, part->batch * denoised * s->channels},
         {&rt->step, &s->timestep, part->batch},
         {&rt->comm_arena, &s->gathered, 2 * s->elements},
         {&rt->comm_arena, &s->full, all * s->channels},
@@ -122,7 +123,7 @@ static dit_status take_buffers(dit_sampler *s)
     DIT_TRY(dit_guidance_norm_create(rt, part, &s->norm));
     if (!rescales(s)) return DIT_OK;
     void *squares;
-    DIT_TRY(dit_arena_array(&rt->step, 2 * part->images * part->image_count, DIT_DTYPE_FP64, &squares));
+    DIT_TRY(dit_arena_array(&rt->step, 2 * part->images * denoised, DIT_DTYPE_FP64, &squares));
     s->squares = squares;
     return DIT_OK;
 }
@@ -137,7 +138,7 @@ static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *sched
     DIT_TRY(dit_arena_alloc(&s->rt->image, s->part_count * (int64_t)sizeof *s->parts, &memory));
     s->parts = memory;
     params.rt = s->rt;
-    params.image_tokens = s->rt->facts.image_tokens;
+    params.image_tokens = s->latents_of.image_tokens;
     params.linspace_sigmas = s->model->linspace_sigmas;
     params.quadratic_sigmas = s->model->quadratic_sigmas;
     params.has_mu = s->model->shift != NULL;
@@ -146,7 +147,8 @@ static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *sched
     for (int64_t i = 0; i < s->part_count; i++) {
         dit_sampler_part *part = &s->parts[i];
         part->sampler = s;
-        part->rows = dit_range_cut(partition->segment_count, s->part_count, i);
+        part->rows = dit_range_cut(s->latents_of.segment_count, s->part_count, i);
+        part->band = dit_band_cut(partition->segment_count, partition->reference_count, s->part_count, i);
         part->elements = params.elements = outer * part->rows.count * s->channels;
         part->latents = s->latents + outer * part->rows.first * s->channels;
         params.noise_context = part;
@@ -161,7 +163,8 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     const dit_partition *part = &s->partition;
     s->first = s->model;
     s->channels = s->rt->facts.token_channels;
-    s->elements = part->images * part->image_count * s->channels;
+    s->latents_of = dit_partition_of_latents(part);
+    s->elements = part->images * s->latents_of.image_count * s->channels;
     s->beside = s->model->needs[DIT_CONDITION_LATENT].elements / part->image_tokens;
     if (s->model->input_channels != s->channels + s->beside || s->model->output_channels < s->channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "latent tokens have %lld channels, the model takes %lld and gives %lld",
@@ -177,7 +180,7 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
 dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
 {
     if (band == DIT_WINDOW_ALL) return dit_model_whole(s->model, step);
-    const dit_range *rows = &s->parts[band].rows;
+    const dit_range *rows = &s->parts[band].band;
     bool text = band == 0 || (s->rt->facts.joint && s->rt->parallel.habits.text_with_every_band);
     return (dit_window){
         .first = rows->first, .count = rows->count, .text = text, .band = band, .step = step, .left_out = s->left_out};
@@ -187,6 +190,13 @@ dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
 static dit_range parts_of(const dit_sampler *s, const dit_window *window)
 {
     return window->band == DIT_WINDOW_ALL ? (dit_range){0, s->part_count} : (dit_range){window->band, 1};
+}
+
+dit_range dit_sampler_denoised(const dit_sampler *s, const dit_window *window)
+{
+    dit_range parts = parts_of(s, window), rows = {s->parts[parts.first].rows.first, 0};
+    for (int64_t i = parts.first; i < parts.first + parts.count; i++) rows.count += s->parts[i].rows.count;
+    return rows;
 }
 
 dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
@@ -206,16 +216,37 @@ static void fill_part(dit_sampler *s, const dit_window *window, const dit_sample
     args.src = s->scaled;
     args.dst_stride[0] = window->count * width, args.dst_stride[1] = width;
     for (int64_t branch = 0; branch < s->partition.branches; branch++) {
-        args.dst = s->input + (branch * rows + part->rows.first - window->first) * width;
+        args.dst = s->input + (branch * rows + part->band.first - window->first) * width;
         ops_copy(s->rt, &args);
     }
+}
+
+/* Copies a part's rows of the reference behind those of its latents. */
+static void fill_reference(dit_sampler *s, const dit_window *window, const dit_sampler_part *part,
+                           const float *reference)
+{
+    int64_t count = part->band.count - part->rows.count, before = part->band.first - part->rows.first;
+    int64_t width = s->model->input_channels, behind = part->band.first + part->rows.count - window->first;
+    ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.batch,
+                                     .n1 = count,
+                                     .n2 = 1,
+                                     .inner = width,
+                                     .src = reference + before * width,
+                                     .src_stride = {s->partition.reference_count * width, width, width},
+                                     .dst = s->input + behind * width,
+                                     .dst_stride = {window->count * width, width, width}});
 }
 
 dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, const dit_condition *condition)
 {
     dit_range parts = parts_of(s, window);
     int64_t width = s->model->input_channels, segment = s->partition.segment_count;
-    for (int64_t i = parts.first; i < parts.first + parts.count; i++) fill_part(s, window, &s->parts[i], step);
+    for (int64_t i = parts.first; i < parts.first + parts.count; i++) {
+        const dit_sampler_part *part = &s->parts[i];
+        fill_part(s, window, part, step);
+        if (part->band.count > part->rows.count)
+            fill_reference(s, window, part, condition->at[DIT_CONDITION_REFERENCE]);
+    }
     if (s->beside)
         ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.batch * s->partition.segments,
                                          .n1 = window->count,
@@ -248,6 +279,27 @@ static void rescale(dit_sampler *s, const float *positive, int64_t rows)
     ops_row_scale(s->rt, &args);
 }
 
+/* Copies the denoised rows of what the model gave to `to` [batch, these rows, channels]: at once, or part by part where
+ * rows of a reference lie between. Learned variance, in channels beyond the latent's, is dropped. */
+static void take_prediction(dit_sampler *s, const dit_window *window, float *to)
+{
+    dit_range parts = parts_of(s, window), rows = dit_sampler_denoised(s, window);
+    int64_t outer = s->partition.batch * s->partition.segments, width = s->model->output_channels;
+    bool between = s->partition.reference_count > 0;
+    for (int64_t i = 0; i < (between ? parts.count : 1); i++) {
+        const dit_sampler_part *part = &s->parts[parts.first + i];
+        int64_t count = between ? part->rows.count : outer * rows.count;
+        ops_copy(s->rt, &(dit_copy_args){.n0 = between ? outer : 1,
+                                         .n1 = count,
+                                         .n2 = 1,
+                                         .inner = s->channels,
+                                         .src = s->output + (between ? part->band.first - window->first : 0) * width,
+                                         .src_stride = {window->count * width, width, s->channels},
+                                         .dst = to + (between ? part->rows.first - rows.first : 0) * s->channels,
+                                         .dst_stride = {rows.count * s->channels, s->channels, s->channels}});
+    }
+}
+
 /* The positive prediction alone counts in the last steps of some runs; the other one is computed there, too. */
 static float scale_of(const dit_sampler *s, int step)
 {
@@ -256,24 +308,16 @@ static float scale_of(const dit_sampler *s, int step)
     return (second ? s->second_guidance_scale : s->guidance_scale) + (float)s->rt->facts.guidance_offset;
 }
 
-/* noise_pred = negative + g (positive - negative), negated where the model predicts the way to the image. Learned
- * variance, in channels beyond the latent's, is dropped. */
+/* noise_pred = negative + g (positive - negative), negated where the model predicts the way to the image. */
 static dit_status guide(dit_sampler *s, const dit_window *window, int step)
 {
-    int64_t outer = s->partition.segments * window->count, channels = s->channels;
-    int64_t rows = s->partition.batch * outer, elements = s->partition.images * outer * channels;
+    int64_t outer = s->partition.segments * dit_sampler_denoised(s, window).count, channels = s->channels;
+    int64_t elements = s->partition.images * outer * channels;
     bool guided = s->rt->facts.guidance_branches == 2;
     float scale = scale_of(s, step), sign = s->model->towards_image ? -1.0f : 1.0f;
     float *prediction = guided ? s->prediction : s->noise_pred;
     const float *negative = prediction, *positive = prediction + elements;
-    ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
-                                     .n1 = rows,
-                                     .n2 = 1,
-                                     .inner = channels,
-                                     .src = s->output,
-                                     .src_stride = {0, s->model->output_channels, channels},
-                                     .dst = prediction,
-                                     .dst_stride = {0, channels, channels}});
+    take_prediction(s, window, prediction);
     if (!guided) {
         if (sign < 0)
             ops_combine(s->rt, &(dit_combine_args){
@@ -301,9 +345,10 @@ static dit_status guide(dit_sampler *s, const dit_window *window, int step)
 static const float *predicted(dit_sampler *s, const dit_window *window, const dit_sampler_part *part)
 {
     dit_copy_args args = part_rows(part, s->partition.images * s->partition.segments, s->channels);
-    if (part->rows.count == window->count) return s->noise_pred;
-    args.src = s->noise_pred + (part->rows.first - window->first) * s->channels;
-    args.src_stride[0] = window->count * s->channels;
+    const dit_range rows = dit_sampler_denoised(s, window);
+    if (part->rows.count == rows.count) return s->noise_pred;
+    args.src = s->noise_pred + (part->rows.first - rows.first) * s->channels;
+    args.src_stride[0] = rows.count * s->channels;
     args.dst = s->scaled;
     ops_copy(s->rt, &args);
     return s->scaled;
@@ -378,7 +423,7 @@ static const float *ordered_latents(dit_sampler *s)
         dit_copy_args args = part_rows(&s->parts[i], outer, s->channels);
         args.src = s->parts[i].latents;
         args.dst = s->noise_pred + s->parts[i].rows.first * s->channels;
-        args.dst_stride[0] = s->partition.segment_count * s->channels;
+        args.dst_stride[0] = s->latents_of.segment_count * s->channels;
         ops_copy(s->rt, &args);
     }
     return s->noise_pred;
@@ -390,9 +435,9 @@ dit_status dit_sampler_gather(dit_sampler *s)
     DIT_TIMED(s->rt, DIT_TIME_GATHER, {
         if (s->executor->share) DIT_TRY(s->executor->share(s));
         DIT_TRY(
-            dit_partition_gather_latents(s->rt, &s->partition, ordered_latents(s), s->channels, s->scratch, s->full));
+            dit_partition_gather_latents(s->rt, &s->latents_of, ordered_latents(s), s->channels, s->scratch, s->full));
     });
-    int64_t all = s->rt->facts.num_images * s->rt->facts.image_tokens * s->channels;
+    int64_t all = s->rt->facts.num_images * s->latents_of.image_tokens * s->channels;
     DIT_TRY(dit_runtime_download(s->rt, s->full, all));
     for (int64_t i = 0; i < all && !s->rt->ledger.counting_only; i++)
         if (!isfinite(s->full[i]))

@@ -36,7 +36,8 @@ typedef struct dit_executor {
 
 typedef struct {
     dit_sampler *sampler;
-    dit_range rows; /* of each segment of this rank's rows                    */
+    dit_range band; /* of each segment of this rank's rows: those denoised, then those of a reference */
+    dit_range rows; /* the former, among the rows of each segment that are denoised                   */
     dit_scheduler *scheduler;
     int64_t elements; /* images * segments * rows.count * channels            */
     float *latents;   /* [images, segments, rows.count, channels]             */
@@ -48,6 +49,7 @@ struct dit_sampler {
     dit_model *second; /* NULL, or the transformer of the steps whose timestep is below `boundary`; of model's class */
     float boundary;
     dit_partition partition;
+    dit_partition latents_of;                    /* its rows that are denoised: all, where there is no reference */
     float guidance_scale, second_guidance_scale; /* of steps of `model`, of `second`                    */
     uint64_t seed;                               /* of the noise                                                   */
     dit_torch_noise *torch;                      /* NULL: counted numbers (base/rng.h); else those of PyTorch      */
@@ -67,19 +69,19 @@ struct dit_sampler {
     int64_t part_count;
     dit_scheduler *scheduler; /* of the first part; all parts have its timesteps and sigmas     */
     int64_t channels;         /* floats per token of the latents                                */
-    int64_t elements;         /* images * image_count * channels                                */
+    int64_t elements;         /* images * rows that are denoised * channels                     */
     float *latents;           /* the parts' latents, one after the other                        */
-    float *noise_pred;        /* [images, rows of the window, channels], after guidance         */
+    float *noise_pred;        /* [images, denoised rows of the window, channels], after guidance */
     int64_t beside;           /* floats per token that are appended to the latents              */
     float *scaled;            /* a part's latents as its scheduler scales them for the model    */
     float *input;             /* [batch, rows of the window, channels + beside]                 */
     float *output;            /* [batch, rows of the window, output_channels]                   */
-    float *prediction;        /* [batch, rows of the window, channels]                          */
-    float *gathered;          /* [cfg, images, rows of the window, channels]                    */
+    float *prediction;        /* [batch, denoised rows of the window, channels]                 */
+    float *gathered;          /* [cfg, images, denoised rows of the window, channels]           */
     float *timestep;          /* [batch]                                                        */
-    double *squares;          /* [2, images, rows of the window], where guidance is rescaled    */
+    double *squares;          /* [2, images, denoised rows of the window], where guidance is rescaled */
     dit_guidance_norm norm;   /* of guided predictions, where the facts ask for it              */
-    float *full, *scratch;    /* [num_images, S, channels], for gathering                       */
+    float *full, *scratch;    /* [num_images, denoised tokens, channels], for gathering         */
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
@@ -92,18 +94,18 @@ struct dit_sampler {
  * filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
 /* Fills out [images, segments, rows.count, channels] with normals that depend on the seed, the step (-1: the initial
- * noise) and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: a
- * band's, or all. */
+ * noise) and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: those
+ * of a band that are denoised, or all. */
 void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, int step, float deviation, float *out);
 /* Draws the initial noise of every part, scaled as its scheduler needs it. */
 dit_status dit_sampler_draw_latents(dit_sampler *sampler);
-/* Copies the latents of one image, [image_count, channels] in the order of this rank's rows, to their parts. */
+/* Copies the latents of one image, [rows that are denoised, channels] in the order of this rank's rows, to their parts. */
 dit_status dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
 /* Prepares an image batch: dit_model_prepare of each transformer. */
 dit_status dit_sampler_prepare(dit_sampler *sampler, const dit_condition *condition);
 /* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
-/* Collects the latents of all ranks in sampler->full, [num_images, S, channels]. Collective, counted as `gather`.
+/* Collects the latents of all ranks in sampler->full, [num_images, tokens that are denoised, channels]. Collective, counted as `gather`.
  * Errors: DIT_ERR_NONFINITE when the result has NaN or infinity. */
 dit_status dit_sampler_gather(dit_sampler *sampler);
 
@@ -111,8 +113,10 @@ dit_status dit_sampler_gather(dit_sampler *sampler);
 
 /* Returns the window of a band of the pipeline; DIT_WINDOW_ALL: all rows, with the text. */
 dit_window dit_sampler_window(const dit_sampler *sampler, int band, int step);
-/* Fills input and timestep of the window's rows: the latents of its parts as their schedulers scale them at `step`.
- * Every guidance branch gets equal latents; the floats of `beside` follow each token. */
+/* Returns which of the rows that are denoised the window has. */
+dit_range dit_sampler_denoised(const dit_sampler *sampler, const dit_window *window);
+/* Fills input and timestep of the window's rows: the latents of its parts as their schedulers scale them at `step`, and
+ * the reference's as they are. Every guidance branch gets equal latents; the floats of `beside` follow each token. */
 dit_status dit_sampler_fill_input(dit_sampler *sampler, const dit_window *window, int step,
                                   const dit_condition *condition);
 /* Fills only timestep [batch]. */

@@ -253,7 +253,8 @@ static void on_alarm(int signal_number)
 
 static int64_t latent_elements(const cell *c)
 {
-    return c->pipeline.rt.facts.num_images * c->pipeline.rt.facts.image_tokens * c->pipeline.sampler.channels;
+    return c->pipeline.rt.facts.num_images * dit_facts_latent_tokens(&c->pipeline.rt.facts) *
+           c->pipeline.sampler.channels;
 }
 
 static dit_json view_of(const cell *c)
@@ -461,7 +462,8 @@ static dit_status run_beside(const cJSON *document, float **bits)
     if (st == DIT_OK) st = dit_pipeline_run(&other, NULL, &elapsed_ns);
     if (st == DIT_OK) {
         size_t bytes =
-            (size_t)(other.rt.facts.num_images * other.rt.facts.image_tokens * other.sampler.channels) * sizeof **bits;
+            (size_t)(other.rt.facts.num_images * dit_facts_latent_tokens(&other.rt.facts) * other.sampler.channels) *
+            sizeof **bits;
         *bits = malloc(bytes);
         if (*bits) memcpy(*bits, other.sampler.full, bytes);
     }

@@ -127,6 +127,10 @@ static void draw_run(dice *d, cJSON *document)
     set_number(run, "num_inference_steps", (double)roll(d, 1, 4));
     set_number(run, "num_images", (double)roll(d, 1, 2));
     set_number(run, "seed", (double)roll(d, 0, 1 << 20));
+    cJSON *reference = member(run, "reference"); /* of a size of its own */
+    if (!reference) return;
+    set_number(reference, "height_px", pixels * (double)roll(d, 1, 9));
+    set_number(reference, "width_px", pixels * (double)roll(d, 1, 9));
 }
 
 /* The prime factors of `world` fall on axes that go together; the first one mostly on what the list is about. */
@@ -301,7 +305,7 @@ static void count_case(const setup *s, int index, tally *t)
 
 static int64_t latent_elements(const dit_pipeline *p)
 {
-    return p->rt.facts.num_images * p->rt.facts.image_tokens * p->sampler.channels;
+    return p->rt.facts.num_images * dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
 }
 
 static void result_path(const setup *s, int index, char out[4096])

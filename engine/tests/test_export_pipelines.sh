@@ -63,6 +63,16 @@ for kind in "${chats[@]}"; do
         skip "chat.py makes $kind again" "there is no $later with PyTorch, diffusers and transformers"
     fi
 done
+reference_again() {
+    mkdir -p "$work/kontext" && "$later" engine/tests/pipelines/kontext.py engine/tests/pipelines/flux "$work/kontext/made" &&
+        mkdir -p "$work/kontext/shipped" && cp engine/tests/pipelines/flux/reference.safetensors "$work/kontext/shipped/" &&
+        "$python" "$work/compare.py" "$work/kontext/made" "$work/kontext/shipped"
+}
+if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then
+    check "kontext.py makes what stands beside a reference again" reference_again
+else
+    skip "kontext.py makes what stands beside a reference again" "there is no $later with PyTorch, diffusers and transformers"
+fi
 for ranks in 1 2 4; do
     check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
         --count 12 --seed $ranks --ranks $ranks

@@ -58,6 +58,7 @@ enum {
     X(TRUE_CFG_SCALE,      "true_cfg_scale",        SAME,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(CFG_NORMALIZATION,   "cfg_normalization",     NONE,  NUMBER,       0, 1000,             DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(CFG_TRUNC_RATIO,     "cfg_trunc_ratio",       NONE,  NUMBER,       0, 1,                DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(REFERENCE,           "reference_resolution",  NONE,  RESOLUTION,   1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(SEED,                "seed",                  SAME,  INTEGER,      0, 9007199254740991, RUN_SEQUENCES,   OPTIONAL, ANY,       ADDED) \
     X(NOISE,               "noise",                 NONE,  NOISE,        0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(TEXT_TOKENS,         "text_tokens",           SAME,  INTEGER,      1, 1 << 20,          DENOISE,         OPTIONAL, ANY,       ADDED) \

@@ -104,6 +104,10 @@ static void fill_case(dit_json_writer *w, cJSON *entry, const suite_model *model
     dit_json_put_copy(w, run, "true_cfg_scale", dit_json_member(model->default_run, "true_cfg_scale"));
     dit_json_put_number(w, run, "num_inference_steps",
                         dit_json_number_or(model->default_run, "num_inference_steps", 1));
+    if (!cJSON_IsTrue(dit_json_member(model->default_run, "reference"))) return;
+    cJSON *reference = dit_json_put_object(w, run, "reference");
+    dit_json_put_int(w, reference, "width_px", size->width);
+    dit_json_put_int(w, reference, "height_px", size->height);
 }
 
 static dit_status add_model(description *d, const suite_model *model)

@@ -226,15 +226,21 @@ static kept_rows kept_by_pipeline(const subject *s)
     return (kept_rows){image_rows(s) * ulysses, text < dit_facts_text_rows(&s->facts) ? text * ulysses : text};
 }
 
-static kept_rows kept_by_patch(const subject *s, int patch)
+/* Rows that PCPP sends a neighbour of one layer. */
+static int64_t shared_rows(const subject *s)
 {
     int64_t segments = s->facts.segments > 1 ? s->facts.segments : 1;
+    int64_t references = s->facts.reference_tokens / dit_parallel_sequence_degree(&s->parallel);
+    return dit_parallel_shared_beside(&s->parallel, image_rows(s) / segments, references) * segments;
+}
+
+static kept_rows kept_by_patch(const subject *s, int patch)
+{
     int neighbours = (patch > 0) + (patch < s->parallel.degree[DIT_AXIS_PATCH] - 1);
-    int64_t shared = dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments;
     switch (s->parallel.patch_method) {
     case DIT_PATCH_DISTRIFUSION:
         return (kept_rows){s->facts.image_tokens, s->facts.joint ? dit_facts_text_rows(&s->facts) : 0};
-    case DIT_PATCH_PCPP: return (kept_rows){neighbours * shared, 0};
+    case DIT_PATCH_PCPP: return (kept_rows){neighbours * shared_rows(s), 0};
     default: return (kept_rows){0, 0};
     }
 }
@@ -305,7 +311,6 @@ static dit_status add_frame_exchange(cJSON *list, const subject *s, int degree)
 
 static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
 {
-    int64_t segments = s->facts.segments > 1 ? s->facts.segments : 1;
     bool stale = dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
     if (dit_parallel_cuts_frames(&s->parallel)) return add_frame_exchange(list, s, degree);
     DIT_TRY(add_exchange(list, "synchronous steps: K, V to all %d patch ranks (all_gather), then attention", degree));
@@ -316,7 +321,7 @@ static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
             list,
             "stale steps: attention with the neighbours' rows of the step before; K, V of the %lld rows "
             "next to each neighbour go there (send_recv) for the next step",
-            (long long)(dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments));
+            (long long)shared_rows(s));
     case DIT_PATCH_NAIVE: return add_exchange(list, "stale steps: attention over a rank's own rows; nothing is sent");
     default: break;
     }

@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
+#include "suite/catalogue/parameter.h"
 #include "suite/catalogue/vae.h"
 #include "suite/generate/checkpoint.h"
 #include "suite/paths.h"
@@ -41,6 +42,7 @@ typedef struct {
     bool from_catalogue;         /* the source itself */
     bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
     bool beside;                 /* the model takes a picture beside the latents: likewise */
+    bool refers;                 /* a picture is a reference: it stands behind the latent          */
     bool checkpoint;             /* the source is a diffusers checkpoint */
     bool norms_guidance;         /* its pipeline scales guided predictions by their norms unless it is told otherwise */
     bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
@@ -120,6 +122,7 @@ static dit_status take_index(request_builder *b, const char *folder, double *bou
     bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
+    b->refers = strcmp(dit_json_text_or(index.root, "_class_name", ""), "FluxKontextPipeline") == 0;
     dit_json_release(&index);
     return DIT_OK;
 }
@@ -637,6 +640,24 @@ static void add_guidance_norm(dit_json_writer *w, const request_builder *b, cJSO
     if (ratio < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio);
 }
 
+/* The picture behind the latent: as large as the one that is made, or of the size that was asked for. */
+static dit_status add_reference(const request_builder *b, double height, double width, cJSON *run)
+{
+    dit_json_writer w = {0};
+    int64_t asked_width = (int64_t)width, asked_height = (int64_t)height;
+    const char *size = b->r->reference_resolution;
+    if (size && (!b->refers || !b->r->image))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s: there is no reference picture", size),
+                              "--image gives one, to a FLUX.1 Kontext");
+    if (size && !suite_resolution_from_text(size, &asked_width, &asked_height))
+        return DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s is not WIDTHxHEIGHT in pixels", size);
+    if (!b->refers || !b->r->image) return DIT_OK;
+    cJSON *reference = dit_json_put_object(&w, run, "reference");
+    dit_json_put_int(&w, reference, "height_px", asked_height);
+    dit_json_put_int(&w, reference, "width_px", asked_width);
+    return w.status;
+}
+
 static dit_status add_run(request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -652,6 +673,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "height_px", height);
     dit_json_put_number(&w, run, "width_px", width);
     DIT_TRY(add_frames(b, run));
+    DIT_TRY(add_reference(b, height, width, run));
     dit_json_put_int(&w, run, "num_images", images);
     dit_json_put_number(&w, run, "num_inference_steps", steps);
     dit_json_put_number(&w, run, "guidance_scale", scale);
@@ -702,7 +724,8 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
     return w.status;
 }
 
-/* Image-to-image: the picture that sampling starts from; image-to-video: the first frame, which takes no strength. */
+/* Image-to-image: the picture that sampling starts from; image-to-video: the first frame, which takes no strength, as a
+ * reference takes none. */
 static dit_status add_image(const request_builder *b, cJSON *document)
 {
     enum { USUAL_TENTHS = 6 };
@@ -724,9 +747,13 @@ static dit_status add_image(const request_builder *b, cJSON *document)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--strength: the picture stands beside the latents of %s", b->name),
             "leave it out: all steps are run");
+    if (b->refers && !isnan(b->r->strength))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--strength: the picture is a reference of %s", b->name),
+                              "leave it out: all steps are run, and nothing of the picture is replaced");
     double usual = b->first_frame || b->beside ? 1 : USUAL_TENTHS / 10.0;
     cJSON *image = dit_json_put_object(&w, document, "image");
     dit_json_put_string(&w, image, "path", path);
+    if (b->refers) return w.status;
     dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? usual : b->r->strength);
     if (!b->r->mask_image) return w.status;
     DIT_TRY(absolute(b->r->mask_image, path));
@@ -839,6 +866,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(find_twin(b));
     b->first_frame = cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
     b->beside = takes_beside(b->config);
+    b->refers = b->refers || cJSON_IsTrue(dit_json_member(b->model.default_run, "reference"));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);
     dit_json_put_string(&w, document, "schema", "ditbench.case/1");
     dit_json_put_string(&w, document, "program", "generate");

@@ -31,9 +31,10 @@ typedef struct {
     double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
     double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
     const char *image;                         /* the picture to start from; NULL: none                        */
-    const char *mask_image;                    /* where it is painted anew; NULL: none                     */
-    double strength;                           /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
-    const char *frames;                        /* of a clip: animated, numbered, mp4 or webm */
+    const char *reference_resolution; /* of that picture where it is a reference; NULL: as the one that is made */
+    const char *mask_image;           /* where it is painted anew; NULL: none                     */
+    double strength;                  /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
+    const char *frames;               /* of a clip: animated, numbered, mp4 or webm */
     bool tiling, latents_only, pixels, trace, probe, fp8_linear, no_graphs;
     const char *vae_split; /* what ranks of a shared decode divide; NULL: rows */
     dit_parallel parallel;

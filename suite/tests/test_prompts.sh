@@ -42,6 +42,22 @@ from_picture() { # FluxImg2ImgPipeline, StableDiffusion3Img2ImgPipeline
 for kind in flux sd3; do
     ok "$kind from a picture: latents and picture are those of diffusers" from_picture $kind
 done
+kontext() { # the same parts as FluxKontextPipeline: the picture is a reference of its own size
+    rm -rf kontext && cp -r "$golden/flux" kontext && sed -i 's/"FluxPipeline"/"FluxKontextPipeline"/' kontext/model_index.json &&
+        mapfile -t arguments < <(options flux) &&
+        "$ditbench" generate kontext "${arguments[@]}" --image "$golden/flux/start.png" --reference_resolution 48x32 --output referring -q "$@" >answer
+}
+referring() { # OPTION...
+    kontext "$@" && python3 compare.py "$golden/flux/reference.safetensors" referring/latents.safetensors &&
+        worst=$("$build/tests/engine_picture_diff" levels referring/image.png "$golden/flux/reference.safetensors") && [ "$worst" -le 1 ]
+}
+ok "flux as Kontext: latents and picture beside a reference are those of diffusers" referring
+ok "flux as Kontext: two ranks have half of the latent and half of the reference" referring --ulysses_degree 2
+refuses() { # what a reference is not
+    ! kontext --strength 0.5 2>message && grep -q 'reference' message && ! run flux none --reference_resolution 48x32 2>message && grep -q 'no reference picture' message &&
+        ! kontext --reference_resolution 50x32 2>message && grep -q 'not a multiple of 4' message
+}
+ok "flux as Kontext: a strength, a size without a picture and a size that is not in patches are refused" refuses
 without_t5() { # of two prompts, two pictures each
     rm -rf bare && cp -r "$golden/sd3" bare && rm -r bare/tokenizer_3 bare/text_encoder_3 &&
         python3 -c 'import json

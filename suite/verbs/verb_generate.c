@@ -505,7 +505,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 58 };
+    enum { OWN = 59 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -551,10 +551,12 @@ int suite_verb_generate(int argc, char **argv)
          &r->inputs, 0, 0},
         {"image", 0, SUITE_OPTION_STRING, "FILE",
          "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
-         "image-to-video), or beside it (FLUX.1 Fill, Depth and Canny)",
+         "image-to-video), beside it (FLUX.1 Fill, Depth and Canny), or with it as the reference (FLUX.1 Kontext)",
          &r->image, 0, 0},
         {"mask_image", 0, SUITE_OPTION_STRING, "FILE",
          "white where --image is painted anew, black elsewhere, PNG or JPEG (FLUX.1 Fill)", &r->mask_image, 0, 0},
+        {"reference_resolution", 0, SUITE_OPTION_STRING, "WxH",
+         "pixels to which a reference is resized; as the picture that is made", &r->reference_resolution, 0, 0},
         {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
          0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},

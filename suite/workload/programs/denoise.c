@@ -11,6 +11,7 @@
 #include "base/patches.h"
 #include "base/request.h"
 #include "suite/cases/document.h"
+#include "suite/catalogue/parameter.h"
 #include "suite/catalogue/text_encoder.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/members.h"
@@ -214,7 +215,7 @@ static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
 /* K and V of every row and block, of this step and of the one before. */
 static int64_t oracle_memory(const dit_facts *facts)
 {
-    int64_t rows = facts->num_images * facts->guidance_branches * (facts->image_tokens + facts->text_tokens);
+    int64_t rows = facts->num_images * facts->guidance_branches * (facts->image_tokens + dit_facts_text_rows(facts));
     int64_t element = facts->element_bytes ? facts->element_bytes : (int64_t)sizeof(float);
     return 2 * 2 * rows * facts->heads * facts->head_dim * facts->layers * element;
 }
@@ -461,6 +462,18 @@ static void put_guidance_norm(dit_json_writer *w, const suite_cell *cell, cJSON 
     if (ratio && ratio->valuedouble < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio->valuedouble);
 }
 
+/* A picture behind the latent: of the size that is asked for, or of the run's where the model usually has one. */
+static void put_reference(dit_json_writer *w, const suite_cell *cell, cJSON *run)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_REFERENCE];
+    int64_t width = cell->width_px, height = cell->height_px;
+    if (!asked && !cJSON_IsTrue(dit_json_member(cell->model->default_run, "reference"))) return;
+    if (asked) suite_resolution_from_text(asked->valuestring, &width, &height);
+    cJSON *reference = dit_json_put_object(w, run, "reference");
+    dit_json_put_int(w, reference, "height_px", height);
+    dit_json_put_int(w, reference, "width_px", width);
+}
+
 static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     put_model(w, cell, document);
@@ -474,6 +487,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
     if (cell->model->boundary_ratio > 0)
         dit_json_put_copy(w, run, "guidance_scale_2", dit_json_member(cell->model->default_run, "guidance_scale_2"));
     put_guidance_norm(w, cell, run);
+    put_reference(w, cell, run);
     put_noise(w, cell, run);
 }
 
