@@ -10,6 +10,7 @@ extern const dit_model_ops dit_model_flux;
 extern const dit_model_ops dit_model_flux2;
 extern const dit_model_ops dit_model_hunyuan_dit;
 extern const dit_model_ops dit_model_hunyuan_video;
+extern const dit_model_ops dit_model_hunyuan_video15;
 extern const dit_model_ops dit_model_latte;
 extern const dit_model_ops dit_model_ltx;
 extern const dit_model_ops dit_model_lumina2;
@@ -28,6 +29,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_flux2,
     &dit_model_hunyuan_dit,
     &dit_model_hunyuan_video,
+    &dit_model_hunyuan_video15,
     &dit_model_latte,
     &dit_model_ltx,
     &dit_model_lumina2,

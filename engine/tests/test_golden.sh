@@ -35,7 +35,7 @@ done
 unguided() {
     local folder count=0
     for folder; do
-        grep -q '"FluxPipeline\|"FluxFillPipeline\|"Flux2Pipeline\|"HunyuanVideoPipeline' "$folder/e2e.json" 2>/dev/null || continue
+        grep -q '"FluxPipeline\|"FluxKontextPipeline\|"FluxFillPipeline\|"Flux2Pipeline\|"HunyuanVideoPipeline' "$folder/e2e.json" 2>/dev/null || continue
         grep -q true_cfg_scale "$folder/e2e.json" || count=$((count + 1))
     done
     echo "$count"
