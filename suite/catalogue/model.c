@@ -135,7 +135,7 @@ static dit_status read_model(suite_model *model)
     static const char *const keys[] = {"schema",        "name",      "title",         "kind",     "architecture",
                                        "latent",        "text",      "vae",           "guidance", "default_run",
                                        "config",        "scheduler", "variants",      "derived",  "source",
-                                       "text_encoders", "weights",   "transformer_2", NULL};
+                                       "text_encoders", "weights",   "transformer_2", "left_out", NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
     const cJSON *object = NULL, *encoders = NULL, *weights = NULL, *second = NULL;
