@@ -493,7 +493,7 @@ static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
                          .segment_count = TOKENS,
                          .sequence_degree = 1,
                          .images = CLIPS};
-    dit_sampler sampler = {.rt = &rt, .partition = all, .seed = 3, .channels = CHANNELS};
+    dit_sampler sampler = {.rt = &rt, .partition = all, .latents_of = all, .seed = 3, .channels = CHANNELS};
     (void)state;
     dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 4, 1.0f, whole);
     dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 5, 1.0f, again);
@@ -508,6 +508,7 @@ static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
                                             .sequence_degree = 4,
                                             .images = 1,
                                             .image_first = 1};
+        sampler.latents_of = sampler.partition;
         dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, 4, 1.0f, part);
         for (int64_t row = 0; row < 6; row++)
             assert_memory_equal(part + row * CHANNELS,
