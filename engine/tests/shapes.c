@@ -124,7 +124,10 @@ static void draw_run(dice *d, cJSON *document)
     set_number(run, "height_px", pixels * (double)roll(d, 1, 9));
     set_number(run, "width_px", pixels * (double)roll(d, 1, 9));
     if (member(run, "num_frames")) set_number(run, "num_frames", 1 + temporal * (double)roll(d, 0, 3));
-    set_number(run, "num_inference_steps", (double)roll(d, 1, 4));
+    int64_t steps = roll(d, 1, 4);
+    const char *name = cJSON_GetStringValue(member(member(document, "model"), "name"));
+    if (strcmp(name, "mochi-1") == 0 && steps == 1) steps = 2; /* its schedule has two halves */
+    set_number(run, "num_inference_steps", (double)steps);
     set_number(run, "num_images", (double)roll(d, 1, 2));
     set_number(run, "seed", (double)roll(d, 0, 1 << 20));
     cJSON *reference = member(run, "reference"); /* of a size of its own */
