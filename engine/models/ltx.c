@@ -4,13 +4,11 @@
  * Source: HaCohen et al., LTX-Video: Realtime Video Latent Diffusion (arXiv:2501.00103); parameter names and arithmetic of
  * diffusers 0.42.1 LTXVideoTransformer3DModel. The text's K and V of all blocks are made once per clip.
  */
-#include "engine/models/embed.h"
-#include "engine/models/modules.h"
+#include "engine/models/crossed.h"
 
 #include <math.h>
 
 enum { AXES = 3, SINUSOID = 256, MLP_RATIO = 4 };
-enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
 static const float HEADS_EPS = 1e-5f, LAST_EPS = 1e-6f;
 
 typedef struct {
@@ -19,30 +17,24 @@ typedef struct {
 } ltx_config;
 
 typedef struct {
+    crossed_block s;
     dit_linear qkv, cross_q, cross_kv;
-    dit_joined out, cross_out;
-    dit_mlp mlp;
     const float *norm_q, *norm_k, *cross_norm_q, *cross_norm_k; /* [A]: over all heads together  */
-    const float *table;                                         /* [6, C]                        */
     float *text_kv; /* [batch, text tokens, 2A] K, normalised, and V of the text, in rt->image   */
 } ltx_block;
 
 typedef struct {
     ltx_config c;
-    int64_t C, B, n, T;  /* hidden; batch; image rows of this rank; text tokens           */
-    int64_t H, A, inner; /* of this tensor rank: heads, their width, that of an MLP       */
-    dit_linear proj_in, modulation, proj_out;
-    embed_mlp timestep_mlp, caption_mlp;
-    const float *table; /* [2, C]: shift, scale of the head */
+    crossed s;
+    int64_t T; /* text tokens               */
+    int64_t H; /* heads of this tensor rank */
+    dit_linear proj_in, proj_out;
+    embed_mlp caption_mlp;
     ltx_block *blocks;
-    float *cosines, *sines;                          /* [image_count, A]: every head has angles of its own */
-    float *text_bias;                                /* [batch, T]: 0 or -10000                            */
-    const float *bias;                               /* text_bias, or NULL without a mask                  */
-    float *x, *normed, *attended;                    /* [batch, image_count, C]; attended A                */
-    float *wide;                                     /* [batch, image_count, 3A or inner]: qkv, q, MLP     */
-    float *text, *text_hidden;                       /* [batch, T, C]                                      */
-    float *sinusoid, *hidden, *embedded, *activated; /* [batch, 256 or C]                                  */
-    float *modulated, *gates;                        /* [batch, 6C] of the step; of a block                */
+    float *cosines, *sines;    /* [image_count, A]: every head has angles of its own */
+    float *text_bias;          /* [batch, T]: 0 or -10000                            */
+    const float *bias;         /* text_bias, or NULL without a mask                  */
+    float *text, *text_hidden; /* [batch, T, C]                                      */
 } ltx;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -104,18 +96,18 @@ static dit_status load_self_attention(const dit_scope *s, int64_t C, ltx_block *
     DIT_TRY(scope_shared(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
     DIT_TRY(scope_slice(s, "attn1.norm_q.weight", C, DIT_INIT_NORM, &block->norm_q));
     DIT_TRY(scope_slice(s, "attn1.norm_k.weight", C, DIT_INIT_NORM, &block->norm_k));
-    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->out);
+    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->s.out);
 }
 
 static dit_status load_cross_attention(const dit_scope *s, const ltx *m, ltx_block *block)
 {
-    int64_t C = m->C;
+    int64_t C = m->s.C;
     DIT_TRY(scope_shared(s, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
     DIT_TRY(scope_slice(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
     DIT_TRY(scope_shared(s, (const char *const[]){"attn2.to_k", "attn2.to_v", NULL}, C, C, &block->cross_kv));
     DIT_TRY(scope_slice(s, "attn2.norm_k.weight", C, DIT_INIT_NORM, &block->cross_norm_k));
-    DIT_TRY(scope_joined(s, "attn2.to_out.0", C, C, 0, &block->cross_out));
-    return dit_arena_activations(&s->rt->image, m->B * m->T * 2 * m->A, &block->text_kv);
+    DIT_TRY(scope_joined(s, "attn2.to_out.0", C, C, 0, &block->s.cross_out));
+    return dit_arena_activations(&s->rt->image, m->s.B * m->T * 2 * m->s.A, &block->text_kv);
 }
 
 static dit_status load_blocks(const dit_model_params *params, ltx *m)
@@ -126,10 +118,11 @@ static dit_status load_blocks(const dit_model_params *params, ltx *m)
     for (int64_t i = 0; i < m->c.layers; i++) {
         if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
-        DIT_TRY(load_self_attention(&s, m->C, &m->blocks[i]));
+        DIT_TRY(load_self_attention(&s, m->s.C, &m->blocks[i]));
         DIT_TRY(load_cross_attention(&s, m, &m->blocks[i]));
-        DIT_TRY(scope_mlp(&s, "ff", m->C, MLP_RATIO * m->C, &m->blocks[i].mlp));
-        DIT_TRY(scope_matrix(&s, "scale_shift_table", MODULATIONS, m->C, DIT_INIT_TABLE, &m->blocks[i].table));
+        DIT_TRY(scope_mlp(&s, "ff", m->s.C, MLP_RATIO * m->s.C, &m->blocks[i].s.mlp));
+        DIT_TRY(
+            scope_matrix(&s, "scale_shift_table", CROSSED_MODULATIONS, m->s.C, DIT_INIT_TABLE, &m->blocks[i].s.table));
     }
     return DIT_OK;
 }
@@ -137,39 +130,30 @@ static dit_status load_blocks(const dit_model_params *params, ltx *m)
 static dit_status load_weights(const dit_model_params *params, ltx *m)
 {
     dit_scope s = scope_of(params, "%s", "");
-    int64_t C = m->C;
+    int64_t C = m->s.C;
     if (params->stage.first) DIT_TRY(scope_linear(&s, "proj_in", C, m->c.in_channels, &m->proj_in));
-    DIT_TRY(embed_mlp_load(&s, "time_embed.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->timestep_mlp));
-    DIT_TRY(scope_linear(&s, "time_embed.linear", MODULATIONS * C, C, &m->modulation));
+    DIT_TRY(embed_mlp_load(&s, "time_embed.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->s.timestep_mlp));
+    DIT_TRY(scope_linear(&s, "time_embed.linear", CROSSED_MODULATIONS * C, C, &m->s.modulation));
     DIT_TRY(embed_mlp_load(&s, "caption_projection", m->c.text_dim, C, C, DIT_ACT_GELU_TANH, &m->caption_mlp));
     DIT_TRY(load_blocks(params, m));
     if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_linear(&s, "proj_out", m->c.out_channels, C, &m->proj_out));
-    return scope_matrix(&s, "scale_shift_table", 2, C, DIT_INIT_TABLE, &m->table);
+    return scope_matrix(&s, "scale_shift_table", 2, C, DIT_INIT_TABLE, &m->s.table);
 }
 
-static dit_status make_buffers(dit_runtime *rt, ltx *m)
+static dit_status make_buffers(dit_model *model, ltx *m)
 {
-    int64_t C = m->C, B = m->B, rows = B * m->n, text_rows = B * m->T;
-    int64_t wide = m->inner > 3 * m->A ? m->inner : 3 * m->A;
+    dit_runtime *rt = model->params.rt;
+    int64_t C = m->s.C, B = m->s.B, rows = B * m->s.n, text_rows = B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, rows > text_rows ? rows : text_rows));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->A, DIT_BUFFER_FP32},
-        {&rt->image, &m->sines, m->n * m->A, DIT_BUFFER_FP32},
+        {&rt->image, &m->cosines, m->s.n * m->s.A, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, m->s.n * m->s.A, DIT_BUFFER_FP32},
         {&rt->image, &m->text_bias, text_rows, DIT_BUFFER_FP32},
-        {&rt->step, &m->x, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->text, text_rows * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->text_hidden, text_rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->sinusoid, B * SINUSOID, DIT_BUFFER_FP32},
-        {&rt->step, &m->hidden, B * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->embedded, B * C, DIT_BUFFER_FP32},
-        {&rt->step, &m->activated, B * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->modulated, B * MODULATIONS * C, DIT_BUFFER_FP32},
-        {&rt->step, &m->gates, B * MODULATIONS * C, DIT_BUFFER_FP32},
     };
+    DIT_TRY(crossed_take(model, &m->s));
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
@@ -188,17 +172,25 @@ static dit_status ltx_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(dit_arena_alloc(&rt->run, sizeof(ltx), &state));
     ltx *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
-    m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens;
-    m->H = dit_tp_count(rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(rt, MLP_RATIO * m->C);
+    m->T = part->text_tokens, m->H = dit_tp_count(rt, m->c.H);
+    m->s = (crossed){.B = part->batch,
+                     .C = m->c.H * m->c.D,
+                     .n = part->image_count,
+                     .A = m->H * m->c.D,
+                     .inner = dit_tp_count(rt, MLP_RATIO * m->c.H * m->c.D),
+                     .frequencies = SINUSOID,
+                     .norm = DIT_NORM_RMS,
+                     .eps = (float)m->c.eps,
+                     .last_eps = LAST_EPS};
     DIT_TRY(load_weights(params, m));
-    DIT_TRY(make_buffers(rt, m));
+    DIT_TRY(make_buffers(model, m));
     state_needs(m, model);
     model->input_channels = m->c.in_channels, model->output_channels = m->c.out_channels;
-    model->stream = m->x, model->width = m->C, model->time_embedding = m->embedded;
     model->linspace_sigmas = true;
     return dit_attention_create(
         rt, params->attention,
-        &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->n},
+        &(dit_attention_shape){
+            .B = m->s.B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->s.n},
         &model->attention[0]);
 }
 
@@ -226,8 +218,8 @@ static float spread(int64_t index, int64_t count)
 static void rotate_token(const ltx *m, int64_t first, const float place[AXES], float *cosines, float *sines)
 {
     static const float half_pi = (float)(3.14159265358979323846 / 2);
-    int64_t frequencies = m->C / (2 * AXES), idle = m->C / 2 % AXES;
-    for (int64_t i = 0; i < m->A; i += 2) {
+    int64_t frequencies = m->s.C / (2 * AXES), idle = m->s.C / 2 % AXES;
+    for (int64_t i = 0; i < m->s.A; i += 2) {
         int64_t pair = (first + i) / 2 - idle;
         float angle = 0;
         if (pair >= 0) angle = (float)pow(10000.0, spread(pair / AXES, frequencies)) * half_pi * place[pair % AXES];
@@ -242,22 +234,22 @@ static dit_status place_tokens(dit_model *model, const float *scale)
     const dit_partition *part = &model->params.partition;
     ltx *m = model->state;
     dit_runtime *rt = model->params.rt;
-    const int64_t rows = dit_runtime_values(rt, m->n), first = share_begin(dit_tp_share(rt), m->c.H) * m->c.D;
+    const int64_t rows = dit_runtime_values(rt, m->s.n), first = share_begin(dit_tp_share(rt), m->c.H) * m->c.D;
     for (int64_t row = 0; row < rows; row++) {
         int64_t token = dit_partition_token(part, row), plane = latent->height * latent->width;
         const float ids[AXES] = {(float)(token / plane), (float)(token / latent->width % latent->height),
                                  (float)(token % latent->width)};
         float place[AXES];
         place_token(ids, scale, place);
-        rotate_token(m, first, place, m->cosines + row * m->A, m->sines + row * m->A);
+        rotate_token(m, first, place, m->cosines + row * m->s.A, m->sines + row * m->s.A);
     }
-    DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, m->n * m->A));
-    return m->A < m->C ? DIT_OK : embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->C);
+    DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, m->s.n * m->s.A));
+    return m->s.A < m->s.C ? DIT_OK : embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->s.C);
 }
 
 static dit_status make_bias(dit_runtime *rt, ltx *m, const float *mask)
 {
-    int64_t rows = m->B * m->T;
+    int64_t rows = m->s.B * m->T;
     m->bias = mask ? m->text_bias : NULL;
     if (!mask) return DIT_OK;
     for (int64_t i = 0; i < rows; i++) m->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
@@ -267,9 +259,9 @@ static dit_status make_bias(dit_runtime *rt, ltx *m, const float *mask)
 /* Makes K, normalised, and V of the text for one block. */
 static dit_status remember(dit_runtime *rt, const ltx *m, const ltx_block *block)
 {
-    dit_rows kv = rows_dense(block->text_kv, m->B, m->T, 2 * m->A);
-    layer_linear(rt, &block->cross_kv, rows_dense(m->text, m->B, m->T, m->C), kv, DIT_ACT_NONE);
-    return layer_joined_norm(rt, rows_columns(kv, 0, m->A), HEADS_EPS, block->cross_norm_k);
+    dit_rows kv = rows_dense(block->text_kv, m->s.B, m->T, 2 * m->s.A);
+    layer_linear(rt, &block->cross_kv, rows_dense(m->text, m->s.B, m->T, m->s.C), kv, DIT_ACT_NONE);
+    return layer_joined_norm(rt, rows_columns(kv, 0, m->s.A), HEADS_EPS, block->cross_norm_k);
 }
 
 static dit_status ltx_prepare(dit_model *model, const dit_condition *condition)
@@ -278,63 +270,37 @@ static dit_status ltx_prepare(dit_model *model, const dit_condition *condition)
     dit_runtime *rt = model->params.rt;
     DIT_TRY(place_tokens(model, condition->at[DIT_CONDITION_ROPE_SCALE]));
     DIT_TRY(make_bias(rt, m, condition->at[DIT_CONDITION_TEXT_MASK]));
-    embed_mlp_run(rt, &m->caption_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
+    embed_mlp_run(rt, &m->caption_mlp, condition->at[DIT_CONDITION_TEXT], m->s.B * m->T, m->text_hidden, m->text);
     for (int64_t i = 0; i < m->c.layers; i++)
         if (dit_stage_has(&model->params, i)) DIT_TRY(remember(rt, m, &m->blocks[i]));
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->text, m->B, m->T, m->C), "aux.caption_projection");
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->text, m->s.B, m->T, m->s.C), "aux.caption_projection");
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static dit_status ltx_begin(dit_model *model, const float *timestep)
 {
-    ltx *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    int64_t B = m->B, C = m->C;
-    embed_timestep(rt, timestep, B, SINUSOID, m->sinusoid);
-    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
-    embed_activate(rt, DIT_ACT_SILU, m->embedded, B * C, m->activated);
-    embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
-    DIT_TRY(
-        dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->modulated, B, 1, MODULATIONS * C), "aux.time_embed.0"));
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, C), "aux.time_embed.1");
+    const ltx *m = model->state;
+    int64_t B = m->s.B, C = m->s.C;
+    crossed_begin(model->params.rt, &m->s, timestep);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->s.modulated, B, 1, CROSSED_MODULATIONS * C),
+                         "aux.time_embed.0"));
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->s.embedded, B, 1, C), "aux.time_embed.1");
 }
 
 static dit_status ltx_embed(dit_model *model, const float *latents)
 {
     ltx *m = model->state;
-    dit_rows x = rows_window(model, m->x, m->C);
+    dit_rows x = rows_window(model, m->s.x, m->s.C);
     layer_linear(model->params.rt, &m->proj_in, rows_window(model, (float *)latents, m->proj_in.k), x, DIT_ACT_NONE);
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.proj_in");
-}
-
-static dit_layer_norm modulated_norm(const ltx *m, int shift, int scale)
-{
-    return (dit_layer_norm){.kind = DIT_NORM_RMS,
-                            .eps = (float)m->c.eps,
-                            .shift = m->gates + shift * m->C,
-                            .scale = m->gates + scale * m->C,
-                            .modulation_stride = MODULATIONS * m->C};
-}
-
-/* Modulates by the block's table; the gates are valid until the next call. */
-static void modulate(dit_runtime *rt, const ltx *m, const ltx_block *block)
-{
-    layer_modulation(rt, m->modulated, block->table, m->B, MODULATIONS * m->C, m->gates);
-}
-
-static void norm_before_attention(dit_runtime *rt, const ltx *m, const ltx_block *block, dit_rows x, dit_rows y)
-{
-    dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
-    modulate(rt, m, block);
-    layer_norm(rt, x, y, &norm);
 }
 
 static dit_status ltx_attention_input(dit_model *model, float *out)
 {
     const ltx *m = model->state;
-    norm_before_attention(model->params.rt, m, &m->blocks[0], rows_window(model, m->x, m->C),
-                          rows_window(model, out, m->C));
+    crossed_norm(model->params.rt, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C),
+                 rows_window(model, out, m->s.C));
     return DIT_OK;
 }
 
@@ -342,21 +308,22 @@ static dit_status ltx_attention_input(dit_model *model, float *out)
 static dit_status norm_heads(dit_model *model, const float *weight, dit_rows x)
 {
     const ltx *m = model->state;
-    int64_t first = model->window.first * m->A;
+    int64_t first = model->window.first * m->s.A;
     DIT_TRY(layer_joined_norm(model->params.rt, x, HEADS_EPS, weight));
     layer_head_norm(model->params.rt, x,
-                    &(dit_head_norm){.H = 1, .D = m->A, .cos = m->cosines + first, .sin = m->sines + first});
+                    &(dit_head_norm){.H = 1, .D = m->s.A, .cos = m->cosines + first, .sin = m->sines + first});
     return DIT_OK;
 }
 
-static dit_status self_attention(dit_model *model, const ltx_block *block, dit_rows x, dit_rows out)
+static dit_status self_attention(dit_model *model, int64_t index, dit_rows x, dit_rows out)
 {
     const ltx *m = model->state;
+    const ltx_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    int64_t A = m->A;
-    dit_rows normed = rows_window(model, m->normed, m->C), qkv = rows_window(model, m->wide, 3 * A);
+    int64_t A = m->s.A;
+    dit_rows normed = rows_window(model, m->s.normed, m->s.C), qkv = rows_window(model, m->s.wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
-    norm_before_attention(rt, m, block, x, normed);
+    crossed_norm(rt, &m->s, &block->s, x, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(model, block->norm_q, q));
     DIT_TRY(norm_heads(model, block->norm_k, k));
@@ -365,59 +332,28 @@ static dit_status self_attention(dit_model *model, const ltx_block *block, dit_r
 }
 
 /* The stream is not normalised for the queries. */
-static dit_status cross_attention(dit_model *model, const ltx_block *block, dit_rows x, dit_rows out)
+static dit_status cross_attention(dit_model *model, int64_t index, dit_rows x, dit_rows out)
 {
     const ltx *m = model->state;
+    const ltx_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    dit_rows q = rows_window(model, m->wide, m->A), kv = rows_dense(block->text_kv, m->B, m->T, 2 * m->A);
+    dit_rows q = rows_window(model, m->s.wide, m->s.A), kv = rows_dense(block->text_kv, m->s.B, m->T, 2 * m->s.A);
     layer_linear(rt, &block->cross_q, x, q, DIT_ACT_NONE);
     DIT_TRY(layer_joined_norm(rt, q, HEADS_EPS, block->cross_norm_q));
-    layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->A), rows_columns(kv, m->A, m->A), m->bias, out);
+    layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->s.A), rows_columns(kv, m->s.A, m->s.A), m->bias, out);
     return DIT_OK;
 }
 
 static dit_status ltx_forward_block(dit_model *model, int64_t index)
 {
-    ltx *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    const ltx_block *block = &m->blocks[index];
-    int64_t C = m->C, stride = MODULATIONS * C;
-    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
-    dit_rows attended = rows_window(model, m->attended, m->A);
-    dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
-
-    if (module_is_taken(model, DIT_MODULE_ATTENTION))
-        modulate(rt, m, block);
-    else
-        DIT_TRY(self_attention(model, block, x, attended));
-    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
-    DIT_TRY(module_add(model, (module_at){index, DIT_MODULE_ATTENTION, MODULE_IMAGE}, &block->out, attended, x,
-                       m->gates + GATE_MSA * C, stride));
-
-    if (!module_is_taken(model, DIT_MODULE_CROSS)) DIT_TRY(cross_attention(model, block, x, attended));
-    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    DIT_TRY(
-        module_add(model, (module_at){index, DIT_MODULE_CROSS, MODULE_IMAGE}, &block->cross_out, attended, x, NULL, 0));
-
-    if (!module_is_taken(model, DIT_MODULE_MLP)) layer_norm(rt, x, normed, &before_mlp);
-    DIT_TRY(module_add_mlp(model, (module_at){index, DIT_MODULE_MLP, MODULE_IMAGE}, &block->mlp, normed,
-                           rows_window(model, m->wide, m->inner), x, m->gates + GATE_MLP * C, stride));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
+    const ltx *m = model->state;
+    return crossed_forward(model, &m->s, &m->blocks[index].s, index, self_attention, cross_attention);
 }
 
-/* The head modulates by the embedding itself, not by its projection. */
 static dit_status ltx_head(dit_model *model, float *output)
 {
-    ltx *m = model->state;
-    int64_t C = m->C;
-    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
-    float *shift = m->gates, *scale = m->gates + m->B * C;
-    layer_modulation(model->params.rt, m->embedded, m->table, m->B, C, shift);
-    layer_modulation(model->params.rt, m->embedded, m->table + C, m->B, C, scale);
-    layer_norm(model->params.rt, x, normed,
-               &(dit_layer_norm){.eps = LAST_EPS, .shift = shift, .scale = scale, .modulation_stride = C});
-    embed_linear(model->params.rt, &m->proj_out, m->normed, x.batch * x.rows, output);
+    const ltx *m = model->state;
+    crossed_head(model, &m->s, &m->proj_out, output);
     return DIT_OK;
 }
 

@@ -5,14 +5,12 @@
  * per video. Image to video appends the first frame's latents and a mask to the noisy latents: the input has more
  * channels than the output.
  */
-#include "engine/models/embed.h"
-#include "engine/models/modules.h"
+#include "engine/models/crossed.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { AXES = 3 };
-enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
 static const float IMAGE_EPS = 1e-5f;
 
 typedef struct {
@@ -30,13 +28,11 @@ typedef struct {
 } wan_memory;
 
 typedef struct {
+    crossed_block s;
     dit_linear qkv, cross_q;
-    dit_joined out, cross_out;
-    wan_memory text, image; /* image: only with image_dim                */
-    dit_mlp mlp;
+    wan_memory text, image;                           /* image: only with image_dim                */
     const float *norm_q, *norm_k, *cross_norm_q;      /* [A]: over all heads together */
     const float *cross_norm_weight, *cross_norm_bias; /* [C]: of the stream, or NULL  */
-    const float *table;                               /* [6, C]                       */
 } wan_block;
 
 /* LayerNorm, Linear, GELU, Linear, LayerNorm. */
@@ -47,21 +43,16 @@ typedef struct {
 
 typedef struct {
     wan_config c;
-    int64_t C, B, n, T;  /* hidden; batch; image rows of this rank; text tokens */
-    int64_t I;           /* tokens of the conditioning image, 0: none            */
-    int64_t H, A, inner; /* of this tensor rank: heads, their width, that of an MLP */
-    dit_linear patch_proj, modulation, proj_out;
-    embed_mlp timestep_mlp, text_mlp;
+    crossed s;
+    int64_t T, I; /* tokens of the text, of the conditioning image (0: none) */
+    int64_t H;    /* heads of this tensor rank                               */
+    dit_linear patch_proj, proj_out;
+    embed_mlp text_mlp;
     wan_image_embed image_embed;
-    const float *table; /* [2, C]: shift, scale of the head */
     wan_block *blocks;
-    float *cosines, *sines, *ids;                /* [image_count, D], and [image_count, 3] they are made from */
-    float *x, *normed, *attended;                /* [batch, image_count, C]; attended A                       */
-    float *wide;                                 /* [batch, image_count, 3A or inner]: qkv, q, MLP            */
-    float *text, *text_hidden;                   /* [batch, T, C]                                             */
-    float *image, *image_normed, *image_hidden;  /* [batch, I, C or image_dim]                              */
-    float *sinusoid, *hidden, *temb, *activated; /* [batch, freq_dim or C]                                    */
-    float *modulated, *gates;                    /* [batch, 6C] of the step; of a block                       */
+    float *cosines, *sines, *ids;               /* [image_count, D], and [image_count, 3] they are made from */
+    float *text, *text_hidden;                  /* [batch, T, C]                                             */
+    float *image, *image_normed, *image_hidden; /* [batch, I, C or image_dim]                              */
 } wan;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -142,14 +133,14 @@ static dit_status load_self_attention(const dit_scope *s, int64_t C, wan_block *
     DIT_TRY(scope_shared(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
     DIT_TRY(scope_slice(s, "attn1.norm_q.weight", C, DIT_INIT_NORM, &block->norm_q));
     DIT_TRY(scope_slice(s, "attn1.norm_k.weight", C, DIT_INIT_NORM, &block->norm_k));
-    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->out);
+    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->s.out);
 }
 
 static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_block *block)
 {
     static const char *const text[] = {"attn2.to_k", "attn2.to_v", NULL};
     static const char *const image[] = {"attn2.add_k_proj", "attn2.add_v_proj", NULL};
-    int64_t C = m->C;
+    int64_t C = m->s.C;
     if (m->c.cross_norm) DIT_TRY(scope_affine(s, "norm2", C, &block->cross_norm_weight, &block->cross_norm_bias));
     DIT_TRY(scope_shared(s, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
     DIT_TRY(scope_slice(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
@@ -159,13 +150,13 @@ static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_blo
         DIT_TRY(scope_shared(s, image, C, C, &block->image.kv));
         DIT_TRY(scope_slice(s, "attn2.norm_added_k.weight", C, DIT_INIT_NORM, &block->image.norm_k));
     }
-    return scope_joined(s, "attn2.to_out.0", C, C, 0, &block->cross_out);
+    return scope_joined(s, "attn2.to_out.0", C, C, 0, &block->s.cross_out);
 }
 
 static dit_status load_image_embed(const dit_model_params *params, const wan *m, wan_image_embed *embed)
 {
     dit_scope s = scope_of(params, "condition_embedder.image_embedder.");
-    int64_t dim = m->c.image_dim, C = m->C;
+    int64_t dim = m->c.image_dim, C = m->s.C;
     DIT_TRY(scope_affine(&s, "norm1", dim, &embed->in_weight, &embed->in_bias));
     DIT_TRY(scope_linear(&s, "ff.net.0.proj", dim, dim, &embed->in));
     DIT_TRY(scope_linear(&s, "ff.net.2", C, dim, &embed->out));
@@ -175,14 +166,14 @@ static dit_status load_image_embed(const dit_model_params *params, const wan *m,
 static dit_status load_weights(const dit_model_params *params, wan *m)
 {
     dit_scope s = scope_of(params, "%s", "");
-    int64_t C = m->C, cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
+    int64_t C = m->s.C, cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
     void *blocks;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
     if (params->stage.first) DIT_TRY(scope_linear(&s, "patch_embedding", C, m->c.in_channels * cells, &m->patch_proj));
     DIT_TRY(
-        embed_mlp_load(&s, "condition_embedder.time_embedder", m->c.freq_dim, C, C, DIT_ACT_SILU, &m->timestep_mlp));
-    DIT_TRY(scope_linear(&s, "condition_embedder.time_proj", MODULATIONS * C, C, &m->modulation));
+        embed_mlp_load(&s, "condition_embedder.time_embedder", m->c.freq_dim, C, C, DIT_ACT_SILU, &m->s.timestep_mlp));
+    DIT_TRY(scope_linear(&s, "condition_embedder.time_proj", CROSSED_MODULATIONS * C, C, &m->s.modulation));
     DIT_TRY(
         embed_mlp_load(&s, "condition_embedder.text_embedder", m->c.text_dim, C, C, DIT_ACT_GELU_TANH, &m->text_mlp));
     if (m->c.image_dim) DIT_TRY(load_image_embed(params, m, &m->image_embed));
@@ -191,45 +182,37 @@ static dit_status load_weights(const dit_model_params *params, wan *m)
         dit_scope block = scope_of(params, "blocks.%lld.", (long long)i);
         DIT_TRY(load_self_attention(&block, C, &m->blocks[i]));
         DIT_TRY(load_cross_attention(&block, m, &m->blocks[i]));
-        DIT_TRY(scope_mlp(&block, "ffn", C, m->c.inner, &m->blocks[i].mlp));
-        DIT_TRY(load_table(&block, MODULATIONS, C, &m->blocks[i].table));
+        DIT_TRY(scope_mlp(&block, "ffn", C, m->c.inner, &m->blocks[i].s.mlp));
+        DIT_TRY(load_table(&block, CROSSED_MODULATIONS, C, &m->blocks[i].s.table));
     }
     if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_head(&s, "proj_out", m->c.out_channels, cells, C, &m->proj_out));
-    return load_table(&s, 2, C, &m->table);
+    return load_table(&s, 2, C, &m->s.table);
 }
 
-static dit_status make_buffers(const dit_model_params *params, wan *m)
+static dit_status make_buffers(dit_model *model, wan *m)
 {
+    const dit_model_params *params = &model->params;
     dit_runtime *rt = params->rt;
-    int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->inner > 3 * m->A ? m->inner : 3 * m->A;
+    int64_t C = m->s.C, B = m->s.B, rows = B * m->s.n;
     int64_t image_rows = B * m->I, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_FP32},
-        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_FP32},
-        {&rt->image, &m->ids, m->n * AXES, DIT_BUFFER_HOST},
-        {&rt->step, &m->x, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
+        {&rt->image, &m->cosines, m->s.n * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, m->s.n * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->ids, m->s.n * AXES, DIT_BUFFER_HOST},
         {&rt->step, &m->text, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->text_hidden, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->image, image_rows * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->image_normed, image_rows * m->c.image_dim, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->image_hidden, image_rows * m->c.image_dim, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->sinusoid, B * m->c.freq_dim, DIT_BUFFER_FP32},
-        {&rt->step, &m->hidden, B * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->temb, B * C, DIT_BUFFER_FP32},
-        {&rt->step, &m->activated, B * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &m->modulated, B * MODULATIONS * C, DIT_BUFFER_FP32},
-        {&rt->step, &m->gates, B * MODULATIONS * C, DIT_BUFFER_FP32},
     };
+    DIT_TRY(crossed_take(model, &m->s));
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
         if (!dit_stage_has(params, i)) continue;
-        DIT_TRY(dit_arena_activations(&rt->image, B * m->T * 2 * m->A, &m->blocks[i].text.rows));
-        DIT_TRY(dit_arena_activations(&rt->image, image_rows * 2 * m->A, &m->blocks[i].image.rows));
+        DIT_TRY(dit_arena_activations(&rt->image, B * m->T * 2 * m->s.A, &m->blocks[i].text.rows));
+        DIT_TRY(dit_arena_activations(&rt->image, image_rows * 2 * m->s.A, &m->blocks[i].image.rows));
     }
     return DIT_OK;
 }
@@ -245,9 +228,9 @@ static dit_status place_tokens(const dit_model_params *params, wan *m)
                             (long long)(cells[i] / m->c.patch[i]),
                             (const char *const[AXES]){"time", "the height", "the width"}[i], (long long)m->c.positions);
     embed_grid_ids(params->rt, &params->partition, latent, m->ids);
-    embed_rope(params->rt, m->ids, m->n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0,
+    embed_rope(params->rt, m->ids, m->s.n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0,
                m->cosines, m->sines);
-    return embed_put_rope(params->rt, m->cosines, m->sines, m->n * m->c.D);
+    return embed_put_rope(params->rt, m->cosines, m->sines, m->s.n * m->c.D);
 }
 
 static dit_status wan_create(const dit_model_params *params, dit_model *model)
@@ -258,22 +241,28 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(dit_arena_alloc(&rt->run, sizeof(wan), &state));
     wan *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
-    m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens,
-    m->I = rt->facts.picture_tokens;
-    m->H = dit_tp_count(rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(rt, m->c.inner);
+    m->T = part->text_tokens, m->I = rt->facts.picture_tokens, m->H = dit_tp_count(rt, m->c.H);
+    m->s = (crossed){.B = part->batch,
+                     .C = m->c.H * m->c.D,
+                     .n = part->image_count,
+                     .A = m->H * m->c.D,
+                     .inner = dit_tp_count(rt, m->c.inner),
+                     .frequencies = m->c.freq_dim,
+                     .eps = (float)m->c.eps,
+                     .last_eps = (float)m->c.eps};
     DIT_TRY(load_weights(params, m));
-    DIT_TRY(make_buffers(params, m));
+    DIT_TRY(make_buffers(model, m));
     DIT_TRY(place_tokens(params, m));
     int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
     model->input_channels = m->c.in_channels * cells;
     model->output_channels = m->c.out_channels * cells;
-    model->stream = m->x, model->width = m->C, model->time_embedding = m->temb;
     model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
     model->needs[DIT_CONDITION_IMAGE].elements = m->I * m->c.image_dim;
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
     return dit_attention_create(
         rt, params->attention,
-        &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->n},
+        &(dit_attention_shape){
+            .B = m->s.B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->s.n},
         &model->attention[0]);
 }
 
@@ -288,19 +277,19 @@ static dit_status norm_heads(dit_runtime *rt, const wan *m, const float *weight,
 /* Makes K, normalised, and V of one block for `x`, the embedded text or image. */
 static dit_status remember(dit_runtime *rt, const wan *m, const wan_memory *memory, dit_rows x)
 {
-    dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->A);
+    dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->s.A);
     layer_linear(rt, &memory->kv, x, kv, DIT_ACT_NONE);
-    return norm_heads(rt, m, memory->norm_k, rows_columns(kv, 0, m->A));
+    return norm_heads(rt, m, memory->norm_k, rows_columns(kv, 0, m->s.A));
 }
 
 static void embed_image(dit_runtime *rt, const wan *m, const float *condition)
 {
     const wan_image_embed *embed = &m->image_embed;
     int64_t dim = m->c.image_dim;
-    dit_rows given = rows_dense((float *)condition, m->B, m->I, dim);
-    dit_rows normed = rows_dense(m->image_normed, m->B, m->I, dim);
-    dit_rows hidden = rows_dense(m->image_hidden, m->B, m->I, dim);
-    dit_rows image = rows_dense(m->image, m->B, m->I, m->C);
+    dit_rows given = rows_dense((float *)condition, m->s.B, m->I, dim);
+    dit_rows normed = rows_dense(m->image_normed, m->s.B, m->I, dim);
+    dit_rows hidden = rows_dense(m->image_hidden, m->s.B, m->I, dim);
+    dit_rows image = rows_dense(m->image, m->s.B, m->I, m->s.C);
     layer_norm(rt, given, normed,
                &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->in_weight, .bias = embed->in_bias});
     layer_linear(rt, &embed->in, normed, hidden, DIT_ACT_GELU_ERF);
@@ -313,8 +302,8 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
 {
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, m->I, m->C);
-    embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
+    dit_rows text = rows_dense(m->text, m->s.B, m->T, m->s.C), image = rows_dense(m->image, m->s.B, m->I, m->s.C);
+    embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->s.B * m->T, m->text_hidden, m->text);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
     for (int64_t i = 0; i < m->c.layers; i++)
         if (dit_stage_has(&model->params, i)) DIT_TRY(remember(rt, m, &m->blocks[i].text, text));
@@ -330,68 +319,44 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
 
 static dit_status wan_begin(dit_model *model, const float *timestep)
 {
-    wan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    int64_t B = m->B, C = m->C;
-    embed_timestep(rt, timestep, B, m->c.freq_dim, m->sinusoid);
-    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
-    embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
-    embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->temb, B, 1, C), "aux.condition_embedder.0"));
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->modulated, B, 1, MODULATIONS * C),
+    const wan *m = model->state;
+    int64_t B = m->s.B, C = m->s.C;
+    crossed_begin(model->params.rt, &m->s, timestep);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->s.embedded, B, 1, C), "aux.condition_embedder.0"));
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->s.modulated, B, 1, CROSSED_MODULATIONS * C),
                         "aux.condition_embedder.1");
 }
 
 static dit_status wan_embed(dit_model *model, const float *latents)
 {
     wan *m = model->state;
-    dit_rows x = rows_window(model, m->x, m->C);
+    dit_rows x = rows_window(model, m->s.x, m->s.C);
     layer_linear(model->params.rt, &m->patch_proj, rows_window(model, (float *)latents, m->patch_proj.k), x,
                  DIT_ACT_NONE);
     return dit_tap_rows(model, DIT_LAYOUT_PLANES, x, "aux.patch_embedding");
 }
 
-static dit_layer_norm modulated_norm(const wan *m, int shift, int scale)
-{
-    return (dit_layer_norm){.eps = (float)m->c.eps,
-                            .shift = m->gates + shift * m->C,
-                            .scale = m->gates + scale * m->C,
-                            .modulation_stride = MODULATIONS * m->C};
-}
-
-/* Modulates by the block's table; the gates are valid until the next call. */
-static void modulate(dit_runtime *rt, const wan *m, const wan_block *block)
-{
-    layer_modulation(rt, m->modulated, block->table, m->B, MODULATIONS * m->C, m->gates);
-}
-
-static void norm_before_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows y)
-{
-    dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
-    modulate(rt, m, block);
-    layer_norm(rt, x, y, &norm);
-}
-
 static dit_status wan_attention_input(dit_model *model, float *out)
 {
     const wan *m = model->state;
-    norm_before_attention(model->params.rt, m, &m->blocks[0], rows_window(model, m->x, m->C),
-                          rows_window(model, out, m->C));
+    crossed_norm(model->params.rt, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C),
+                 rows_window(model, out, m->s.C));
     return DIT_OK;
 }
 
-static dit_status self_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
+static dit_status self_attention(dit_model *model, int64_t index, dit_rows x, dit_rows out)
 {
     const wan *m = model->state;
+    const wan_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    int64_t A = m->A;
-    dit_rows normed = rows_window(model, m->normed, m->C), qkv = rows_window(model, m->wide, 3 * A);
+    int64_t A = m->s.A;
+    dit_rows normed = rows_window(model, m->s.normed, m->s.C), qkv = rows_window(model, m->s.wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
     dit_head_norm rotate = {.H = m->H,
                             .D = m->c.D,
                             .cos = m->cosines + model->window.first * m->c.D,
                             .sin = m->sines + model->window.first * m->c.D};
-    norm_before_attention(rt, m, block, x, normed);
+    crossed_norm(rt, &m->s, &block->s, x, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(rt, m, block->norm_q, q));
     DIT_TRY(norm_heads(rt, m, block->norm_k, k));
@@ -404,17 +369,19 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
 /* Lets q attend to K and V of the text or the image. */
 static void recall(dit_runtime *rt, const wan *m, const wan_memory *memory, int64_t tokens, dit_rows q, dit_rows out)
 {
-    dit_rows kv = rows_dense(memory->rows, m->B, tokens, 2 * m->A);
-    layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->A), rows_columns(kv, m->A, m->A), NULL, out);
+    dit_rows kv = rows_dense(memory->rows, m->s.B, tokens, 2 * m->s.A);
+    layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->s.A), rows_columns(kv, m->s.A, m->s.A), NULL, out);
 }
 
 /* Attends to text and to image separately and adds the results. */
-static dit_status cross_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
+static dit_status cross_attention(dit_model *model, int64_t index, dit_rows x, dit_rows out)
 {
     const wan *m = model->state;
+    const wan_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    dit_rows normed = rows_window(model, m->normed, m->C), q = rows_window(model, m->wide, m->A);
-    dit_rows recalled = rows_window(model, m->normed, m->A); /* the image's part overwrites the projection's input */
+    dit_rows normed = rows_window(model, m->s.normed, m->s.C), q = rows_window(model, m->s.wide, m->s.A);
+    dit_rows recalled =
+        rows_window(model, m->s.normed, m->s.A); /* the image's part overwrites the projection's input */
     if (m->c.cross_norm)
         layer_norm(rt, x, normed,
                    &(dit_layer_norm){
@@ -424,52 +391,20 @@ static dit_status cross_attention(dit_model *model, const wan_block *block, dit_
     recall(rt, m, &block->text, m->T, q, out);
     if (!m->c.image_dim) return DIT_OK;
     recall(rt, m, &block->image, m->I, q, recalled);
-    layer_add(rt, out.data, recalled.data, out.batch * out.rows * m->A, out.data);
+    layer_add(rt, out.data, recalled.data, out.batch * out.rows * m->s.A, out.data);
     return DIT_OK;
 }
 
 static dit_status wan_forward_block(dit_model *model, int64_t index)
 {
-    wan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    const wan_block *block = &m->blocks[index];
-    int64_t C = m->C, stride = MODULATIONS * C;
-    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
-    dit_rows attended = rows_window(model, m->attended, m->A);
-    dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
-
-    if (module_is_taken(model, DIT_MODULE_ATTENTION))
-        modulate(rt, m, block);
-    else
-        DIT_TRY(self_attention(model, block, x, attended));
-    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    DIT_TRY(dit_tap_attended(model, &block->out, attended, 0));
-    DIT_TRY(module_add(model, (module_at){index, DIT_MODULE_ATTENTION, MODULE_IMAGE}, &block->out, attended, x,
-                       m->gates + GATE_MSA * C, stride));
-
-    if (!module_is_taken(model, DIT_MODULE_CROSS)) DIT_TRY(cross_attention(model, block, x, attended));
-    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    DIT_TRY(
-        module_add(model, (module_at){index, DIT_MODULE_CROSS, MODULE_IMAGE}, &block->cross_out, attended, x, NULL, 0));
-
-    if (!module_is_taken(model, DIT_MODULE_MLP)) layer_norm(rt, x, normed, &before_mlp);
-    DIT_TRY(module_add_mlp(model, (module_at){index, DIT_MODULE_MLP, MODULE_IMAGE}, &block->mlp, normed,
-                           rows_window(model, m->wide, m->inner), x, m->gates + GATE_MLP * C, stride));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
+    const wan *m = model->state;
+    return crossed_forward(model, &m->s, &m->blocks[index].s, index, self_attention, cross_attention);
 }
 
-/* The head modulates by the embedding itself, not by its projection. */
 static dit_status wan_head(dit_model *model, float *output)
 {
-    wan *m = model->state;
-    int64_t C = m->C;
-    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
-    float *shift = m->gates, *scale = m->gates + m->B * C;
-    layer_modulation(model->params.rt, m->temb, m->table, m->B, C, shift);
-    layer_modulation(model->params.rt, m->temb, m->table + C, m->B, C, scale);
-    layer_norm(model->params.rt, x, normed,
-               &(dit_layer_norm){.eps = (float)m->c.eps, .shift = shift, .scale = scale, .modulation_stride = C});
-    embed_linear(model->params.rt, &m->proj_out, m->normed, x.batch * x.rows, output);
+    const wan *m = model->state;
+    crossed_head(model, &m->s, &m->proj_out, output);
     return DIT_OK;
 }
 
