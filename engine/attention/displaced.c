@@ -22,7 +22,7 @@
  * Sources: Li et al., DistriFusion (arXiv:2402.19481); Zhang et al., Partially Conditioned Patch Parallelism
  * (arXiv:2412.02962).
  */
-#include "engine/attention/attention_impl.h"
+#include "engine/attention/row_keys.h"
 
 #include <assert.h>
 
@@ -38,8 +38,6 @@ typedef struct {
     dit_comm_exchange *newest; /* the transfers of the call that began some last; NULL: they are done     */
     int64_t under_way;         /* calls that have transfers under way                                     */
 } displaced;
-
-enum { PREVIOUS, NEXT, SIDES };
 
 static displaced *kept(const dit_attention *attention)
 {
@@ -67,27 +65,20 @@ static int64_t shared_rows(const dit_attention *attention, const dit_attention_s
     return dit_parallel_shared_beside(&attention->rt->parallel, own_rows(shape), reference_rows(attention));
 }
 
-/* Floats of one row: K and V of all batch entries. */
-static int64_t row_floats(const dit_attention_shape *shape)
-{
-    return 2 * shape->B * attention_kv_heads(shape) * shape->D;
-}
-
 static int64_t all_rows(const dit_attention *attention, const dit_attention_shape *shape)
 {
     return attention_replicated(shape) + dit_comm_size(patch_comm(attention)) * own_rows(shape);
 }
 
-/* The rank on that side of this one, or DIT_COMM_NOBODY. */
 static int neighbour(const dit_attention *attention, int side)
 {
-    int rank = dit_comm_rank(patch_comm(attention)) + (side == PREVIOUS ? -1 : 1);
-    return rank < dit_comm_size(patch_comm(attention)) ? rank : DIT_COMM_NOBODY; /* -1 before the first */
+    return attention_beside(patch_comm(attention), side);
 }
 
 static int neighbours(const dit_attention *attention)
 {
-    return (neighbour(attention, PREVIOUS) != DIT_COMM_NOBODY) + (neighbour(attention, NEXT) != DIT_COMM_NOBODY);
+    return (neighbour(attention, ATTENTION_PREVIOUS) != DIT_COMM_NOBODY) +
+           (neighbour(attention, ATTENTION_NEXT) != DIT_COMM_NOBODY);
 }
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
@@ -130,7 +121,8 @@ static dit_status take_state(dit_attention *attention)
 static dit_status prepare_rows(dit_attention *attention, float **out)
 {
     const dit_attention_shape *shape = &attention->shape;
-    return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape), out);
+    return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * attention_row_floats(shape),
+                                 out);
 }
 
 /* Takes a slot of `floats` floats and `transfers` transfers for each call of a forward. */
@@ -157,63 +149,7 @@ static dit_comm_exchange *transfers_of(const dit_attention *attention)
     return kept(attention)->transfers + attention->call * kept(attention)->transfers_per_call;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-/* Copies K and V of rows [first, first + count) of a call to `out`, [count][2][B][Hk D]. */
-static void pack_rows(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                      int64_t first, int64_t count, float *out)
-{
-    int64_t width = attention_kv_heads(shape) * shape->D, ld = attention_ldk(io);
-    const float *sources[2] = {io->k, io->v};
-    for (int i = 0; i < 2 && count; i++)
-        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
-                                                 .n1 = count,
-                                                 .n2 = 1,
-                                                 .inner = width,
-                                                 .src = sources[i] + first * ld,
-                                                 .src_stride = {attention_batch_k(io), ld, width},
-                                                 .dst = out + i * shape->B * width,
-                                                 .dst_stride = {width, row_floats(shape), width}});
-}
-
-static void copy_rows(dit_attention *attention, const dit_attention_shape *shape, const float *src, int64_t count,
-                      float *out)
-{
-    int64_t floats = row_floats(shape);
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = 1,
-                                             .n1 = count,
-                                             .n2 = 1,
-                                             .inner = floats,
-                                             .src = src,
-                                             .src_stride = {0, floats, floats},
-                                             .dst = out,
-                                             .dst_stride = {0, floats, floats}});
-}
-
-/* Copies replicated text to the front of `keys`, and own rows to `before` rows behind it. Returns where own rows begin.
- */
-static float *place(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *keys,
-                    int64_t before)
-{
-    int64_t replicated = attention_replicated(shape);
-    float *own = keys + (replicated + before) * row_floats(shape);
-    pack_rows(attention, shape, io, 0, replicated, keys);
-    pack_rows(attention, shape, io, replicated, own_rows(shape), own);
-    return own;
-}
-
 /* ---- attention --------------------------------------------------------------------------------------------------- */
-
-static attention_keys packed_keys(const dit_attention_shape *shape, const float *keys, int64_t rows)
-{
-    int64_t width = attention_kv_heads(shape) * shape->D;
-    return (attention_keys){.k = keys,
-                            .v = keys + shape->B * width,
-                            .ld = row_floats(shape),
-                            .batch = width,
-                            .rows = rows,
-                            .replicated = attention_replicated(shape)};
-}
 
 /* Lets MPI move what is under way. Polling one transfer moves all of them while it is not complete, so the newest ones
  * are polled, which complete last. */
@@ -224,36 +160,14 @@ static void poll_newest(const dit_attention *attention)
         dit_comm_exchange_poll(patch_comm(attention), kept(attention)->newest + i);
 }
 
-/* Attention of heads [head, head + heads) of the batch entries `entries`. The bias is that of all keys; a call may have
- * fewer of them. */
+/* Attention of heads [head, head + heads) of the batch entries `entries`. */
 static void attend_piece(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                          const attention_keys *keys, dit_range entries, int64_t head, int64_t heads)
 {
-    int64_t b = entries.first;
-    const float *bias = attention_bias(attention, 0);
-    ops_attention(attention->rt, &(dit_attention_args){
-                                     .B = entries.count,
-                                     .H = heads,
-                                     .Sq = shape->tokens,
-                                     .Sk = keys->rows,
-                                     .D = shape->D,
-                                     .q = io->q + b * io->batch + head * shape->D,
-                                     .k = keys->k + b * keys->batch,
-                                     .v = keys->v + b * keys->batch,
-                                     .ldq = io->ld,
-                                     .ldk = keys->ld,
-                                     .ldv = keys->ld,
-                                     .batch_q = io->batch,
-                                     .batch_k = keys->batch,
-                                     .batch_v = keys->batch,
-                                     .bias = bias ? bias + b * attention->bias_keys : NULL,
-                                     .kv_group = attention->kv_group,
-                                     .kv_first = attention->kv_first + head,
-                                     .scale = attention->scale,
-                                     .out = io->out + b * io->batch_o + head * shape->D,
-                                     .ldo = io->ldo,
-                                     .batch_o = io->batch_o,
-                                 });
+    dit_attention_args args = attention_of_entries(attention, shape, io, keys, entries);
+    args.H = heads, args.kv_first += head;
+    args.q += head * shape->D, args.out += head * shape->D;
+    ops_attention(attention->rt, &args);
 }
 
 /* A bias has all keys of each entry. With fewer keys in the call, one kernel would read it of the first entry alone. */
@@ -289,7 +203,8 @@ static const float *join_rows(dit_attention *attention, const dit_attention_shap
 {
     enum { OUT_OF_THE_FLAT_BUFFER, INTO_A_NEW_TENSOR, COPIES };
     float *joined = kept(attention)->joined;
-    for (int i = 0; i < COPIES && joined; i++) copy_rows(attention, shape, keys, all_rows(attention, shape), joined);
+    for (int i = 0; i < COPIES && joined; i++)
+        attention_copy_rows(attention, shape, keys, all_rows(attention, shape), joined);
     return joined ? joined : keys;
 }
 
@@ -298,11 +213,11 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
                                        const dit_attention_io *io, float *keys)
 {
     dit_comm *patch = patch_comm(attention);
-    int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof *keys;
+    int64_t n = own_rows(shape), bytes = n * attention_row_floats(shape) * (int64_t)sizeof *keys;
     assert(kept(attention)->under_way == 0); /* the last step before began nothing */
-    const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
-    DIT_TRY(dit_comm_all_gather(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes));
-    attention_keys fresh = packed_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
+    const float *own = attention_place_rows(attention, shape, io, dit_comm_rank(patch) * n, keys);
+    DIT_TRY(dit_comm_all_gather(patch, own, keys + attention_replicated(shape) * attention_row_floats(shape), bytes));
+    attention_keys fresh = attention_row_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
     attend(attention, shape, io, &fresh);
     return DIT_OK;
 }
@@ -334,23 +249,23 @@ static dit_status distrifusion_prepare(dit_attention *attention)
     DIT_TRY(take_state(attention));
     if (attention->rt->parallel.habits.gathers_copied) DIT_TRY(prepare_rows(attention, &kept(attention)->joined));
     if (!has_stale_steps(attention->rt)) return prepare_rows(attention, &kept(attention)->keys);
-    return prepare_slots(attention, all_rows(attention, shape) * row_floats(shape), 1);
+    return prepare_slots(attention, all_rows(attention, shape) * attention_row_floats(shape), 1);
 }
 
 static dit_status distrifusion_forward(dit_attention *attention, const dit_attention_shape *shape,
                                        const dit_attention_io *io)
 {
     dit_comm *patch = patch_comm(attention);
-    int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof(float);
+    int64_t n = own_rows(shape), bytes = n * attention_row_floats(shape) * (int64_t)sizeof(float);
     float *slots = kept(attention)->slots, *keys = slots ? slot_of(attention, slots) : kept(attention)->keys;
     if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, keys);
     DIT_TRY(finish_transfers(attention));
-    const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
-    attention_keys known = packed_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
+    const float *own = attention_place_rows(attention, shape, io, dit_comm_rank(patch) * n, keys);
+    attention_keys known = attention_row_keys(shape, join_rows(attention, shape, keys), all_rows(attention, shape));
     attend(attention, shape, io, &known);
     if (is_last_step(attention)) return DIT_OK;
-    DIT_TRY(dit_comm_all_gather_begin(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes,
-                                      transfers_of(attention)));
+    DIT_TRY(dit_comm_all_gather_begin(patch, own, keys + attention_replicated(shape) * attention_row_floats(shape),
+                                      bytes, transfers_of(attention)));
     note_begun(attention);
     return DIT_OK;
 }
@@ -369,7 +284,7 @@ const dit_attention_policy dit_attention_distrifusion = {
 static dit_status pcpp_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
-    int64_t floats = neighbours(attention) * shared_rows(attention, shape) * row_floats(shape);
+    int64_t floats = neighbours(attention) * shared_rows(attention, shape) * attention_row_floats(shape);
     DIT_TRY(take_state(attention));
     DIT_TRY(prepare_rows(attention, &kept(attention)->keys));
     if (!has_stale_steps(attention->rt)) return DIT_OK;
@@ -380,8 +295,8 @@ static dit_status pcpp_prepare(dit_attention *attention)
 /* The rows of one side in a slot. */
 static float *side_of(const dit_attention *attention, const dit_attention_shape *shape, float *slot, int side)
 {
-    bool second = side == NEXT && neighbour(attention, PREVIOUS) != DIT_COMM_NOBODY;
-    return slot + (second ? shared_rows(attention, shape) * row_floats(shape) : 0);
+    bool second = side == ATTENTION_NEXT && neighbour(attention, ATTENTION_PREVIOUS) != DIT_COMM_NOBODY;
+    return slot + (second ? shared_rows(attention, shape) * attention_row_floats(shape) : 0);
 }
 
 /* Copies, of the rows of one rank, those that it shares with its neighbour on a side: those of its latent that lie next
@@ -389,12 +304,12 @@ static float *side_of(const dit_attention *attention, const dit_attention_shape 
 static void take_shared(dit_attention *attention, const dit_attention_shape *shape, const float *rows, int side,
                         float *out)
 {
-    int64_t floats = row_floats(shape), references = reference_rows(attention);
+    int64_t floats = attention_row_floats(shape), references = reference_rows(attention);
     const int64_t counts[] = {own_rows(shape) - references, references};
     for (int i = 0; i < 2; rows += counts[i++] * floats) {
         int64_t shared = dit_parallel_shared_rows(&attention->rt->parallel, counts[i]);
-        int64_t first = side == PREVIOUS ? 0 : counts[i] - shared;
-        if (shared) copy_rows(attention, shape, rows + first * floats, shared, out);
+        int64_t first = side == ATTENTION_PREVIOUS ? 0 : counts[i] - shared;
+        if (shared) attention_copy_rows(attention, shape, rows + first * floats, shared, out);
         out += shared * floats;
     }
 }
@@ -402,23 +317,24 @@ static void take_shared(dit_attention *attention, const dit_attention_shape *sha
 /* Takes what the neighbours share from their rows, which lie around this rank's own rows, to the slot. */
 static void keep_sides(dit_attention *attention, const dit_attention_shape *shape, const float *own)
 {
-    int64_t rank = own_rows(shape) * row_floats(shape);
-    for (int side = 0; side < SIDES; side++) {
+    int64_t rank = own_rows(shape) * attention_row_floats(shape);
+    for (int side = 0; side < ATTENTION_SIDES; side++) {
         float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
         if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
-        take_shared(attention, shape, side == PREVIOUS ? own - rank : own + rank, side == PREVIOUS ? NEXT : PREVIOUS,
-                    part);
+        take_shared(attention, shape, side == ATTENTION_PREVIOUS ? own - rank : own + rank,
+                    side == ATTENTION_PREVIOUS ? ATTENTION_NEXT : ATTENTION_PREVIOUS, part);
     }
 }
 
 /* Copies what the neighbours shared from the slot to around this rank's own rows. */
 static void place_sides(dit_attention *attention, const dit_attention_shape *shape, float *own)
 {
-    int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
-    for (int side = 0; side < SIDES; side++) {
+    int64_t floats = attention_row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
+    for (int side = 0; side < ATTENTION_SIDES; side++) {
         const float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
         if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
-        copy_rows(attention, shape, part, s, side == PREVIOUS ? own - s * floats : own + n * floats);
+        attention_copy_rows(attention, shape, part, s,
+                            side == ATTENTION_PREVIOUS ? own - s * floats : own + n * floats);
     }
 }
 
@@ -426,9 +342,9 @@ static void place_sides(dit_attention *attention, const dit_attention_shape *sha
  * reference, and to receive theirs. */
 static dit_status begin_exchanges(dit_attention *attention, const dit_attention_shape *shape, const float *own)
 {
-    int64_t floats = row_floats(shape), s = shared_rows(attention, shape);
+    int64_t floats = attention_row_floats(shape), s = shared_rows(attention, shape);
     dit_comm_exchange *transfer = transfers_of(attention);
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < ATTENTION_SIDES; side++) {
         int peer = neighbour(attention, side);
         float *arriving = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
         float *sent = side_of(attention, shape, slot_of(attention, kept(attention)->sends), side);
@@ -448,19 +364,19 @@ static dit_status pcpp_synchronously(dit_attention *attention, const dit_attenti
     int64_t before = attention_replicated(shape) + dit_comm_rank(patch_comm(attention)) * own_rows(shape);
     bool read_next = attention->window.step + 1 == attention->rt->parallel.warmup_steps;
     DIT_TRY(attend_synchronously(attention, shape, io, keys));
-    if (read_next && kept(attention)->slots) keep_sides(attention, shape, keys + before * row_floats(shape));
+    if (read_next && kept(attention)->slots) keep_sides(attention, shape, keys + before * attention_row_floats(shape));
     return DIT_OK;
 }
 
 static dit_status pcpp_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
 {
     int64_t s = shared_rows(attention, shape);
-    bool first = neighbour(attention, PREVIOUS) == DIT_COMM_NOBODY;
+    bool first = neighbour(attention, ATTENTION_PREVIOUS) == DIT_COMM_NOBODY;
     if (is_synchronous(attention)) return pcpp_synchronously(attention, shape, io);
     DIT_TRY(finish_transfers(attention));
-    float *own = place(attention, shape, io, kept(attention)->keys, first ? 0 : s);
+    float *own = attention_place_rows(attention, shape, io, first ? 0 : s, kept(attention)->keys);
     place_sides(attention, shape, own);
-    attention_keys known = packed_keys(shape, kept(attention)->keys, shape->tokens + neighbours(attention) * s);
+    attention_keys known = attention_row_keys(shape, kept(attention)->keys, shape->tokens + neighbours(attention) * s);
     attend(attention, shape, io, &known);
     return is_last_step(attention) ? DIT_OK : begin_exchanges(attention, shape, own);
 }

@@ -18,11 +18,9 @@
  * bounds what each query sees within the run, too, and counts a frame twice that is near and global. Their U-Net also
  * exchanges frames of its convolutions over time, and sums of its group norms; the transformers here have neither.
  */
-#include "engine/attention/attention_impl.h"
+#include "engine/attention/row_keys.h"
 
 #include "base/patches.h"
-
-enum { PREVIOUS, NEXT, SIDES };
 
 typedef struct {
     float *keys;     /* [rows][2][B][Hk D]: what a call attends to                              */
@@ -58,22 +56,21 @@ static clip_cut cut_of(const dit_attention *attention, const dit_attention_shape
     return cut;
 }
 
-/* The rank on that side of this one, or DIT_COMM_NOBODY. */
-static int neighbour(const clip_cut *cut, int side)
+/* Whether there is a rank on that side. */
+static bool has_neighbour(const clip_cut *cut, int side)
 {
-    if (side == PREVIOUS) return cut->rank > 0 ? cut->rank - 1 : DIT_COMM_NOBODY;
-    return cut->rank + 1 < cut->ranks ? cut->rank + 1 : DIT_COMM_NOBODY;
+    return side == ATTENTION_PREVIOUS ? cut->rank > 0 : cut->rank + 1 < cut->ranks;
 }
 
 /* Frames of the neighbour on that side that this rank sees. */
 static int64_t frames_beside(const clip_cut *cut, int side)
 {
-    return neighbour(cut, side) == DIT_COMM_NOBODY ? 0 : cut->halo;
+    return has_neighbour(cut, side) ? cut->halo : 0;
 }
 
 static int64_t near_frames(const clip_cut *cut)
 {
-    return cut->own + frames_beside(cut, PREVIOUS) + frames_beside(cut, NEXT);
+    return cut->own + frames_beside(cut, ATTENTION_PREVIOUS) + frames_beside(cut, ATTENTION_NEXT);
 }
 
 /* Frame `index` from 0 of those that rank `rank` gives to all, in the clip. */
@@ -91,12 +88,6 @@ static bool is_near(const clip_cut *cut, int64_t frame)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Floats of one row: K and V of all batch entries. */
-static int64_t row_floats(const dit_attention_shape *shape)
-{
-    return 2 * shape->B * attention_kv_heads(shape) * shape->D;
-}
-
 static int64_t count_far_frames(const clip_cut *cut)
 {
     int64_t count = 0;
@@ -111,7 +102,7 @@ static dit_status take_arrays(dit_attention *attention, const clip_cut *cut)
     dit_runtime *rt = attention->rt;
     dit_arena *arena = &rt->comm_arena;
     bool synchronous = rt->parallel.warmup_steps > 0, all = dit_parallel_stale_steps(&rt->parallel, &rt->facts) == 0;
-    int64_t floats = row_floats(shape), frame = cut->frame_rows * floats;
+    int64_t floats = attention_row_floats(shape), frame = cut->frame_rows * floats;
     int64_t seen = near_frames(cut) + count_far_frames(cut), frames = synchronous ? cut->ranks * cut->own : seen;
     DIT_TRY(
         dit_arena_activations(arena, attention_replicated(shape) * floats + frames * frame, &kept(attention)->keys));
@@ -133,59 +124,17 @@ static dit_status video_infinity_prepare(dit_attention *attention)
     return take_arrays(attention, &cut);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-/* Copies K and V of rows [first, first + count) of a call to `out`, [count][2][B][Hk D]. */
-static void pack_rows(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                      int64_t first, int64_t count, float *out)
-{
-    int64_t width = attention_kv_heads(shape) * shape->D, ld = attention_ldk(io);
-    const float *sources[2] = {io->k, io->v};
-    for (int i = 0; i < 2 && count; i++)
-        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
-                                                 .n1 = count,
-                                                 .n2 = 1,
-                                                 .inner = width,
-                                                 .src = sources[i] + first * ld,
-                                                 .src_stride = {attention_batch_k(io), ld, width},
-                                                 .dst = out + i * shape->B * width,
-                                                 .dst_stride = {width, row_floats(shape), width}});
-}
-
-static void copy_frame(dit_attention *attention, int64_t floats, const float *from, float *to)
-{
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = 1,
-                                             .n1 = 1,
-                                             .n2 = 1,
-                                             .inner = floats,
-                                             .src = from,
-                                             .src_stride = {0, floats, floats},
-                                             .dst = to,
-                                             .dst_stride = {0, floats, floats}});
-}
-
-/* Copies text to the front of the keys and own rows to `before` frames behind it. Returns where own rows begin. */
-static float *place_own(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                        const clip_cut *cut, int64_t before)
-{
-    int64_t text = attention_replicated(shape);
-    float *keys = kept(attention)->keys, *own = keys + (text + before * cut->frame_rows) * row_floats(shape);
-    pack_rows(attention, shape, io, 0, text, keys);
-    pack_rows(attention, shape, io, text, shape->tokens - text, own);
-    return own;
-}
-
 /* ---- what travels ------------------------------------------------------------------------------------------------ */
 
 /* Begins to send own frames to the neighbours, and to receive theirs around them. Returns how many transfers began. */
 static dit_status begin_halos(dit_attention *attention, const clip_cut *cut, int64_t frame, float *own,
-                              dit_comm_exchange transfers[SIDES], int *begun)
+                              dit_comm_exchange transfers[ATTENTION_SIDES], int *begun)
 {
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < ATTENTION_SIDES; side++) {
         int64_t floats = frames_beside(cut, side) * frame;
-        const float *leaving = side == PREVIOUS ? own : own + cut->own * frame - floats;
-        float *arriving = side == PREVIOUS ? own - floats : own + cut->own * frame;
-        int peer = neighbour(cut, side);
+        const float *leaving = side == ATTENTION_PREVIOUS ? own : own + cut->own * frame - floats;
+        float *arriving = side == ATTENTION_PREVIOUS ? own - floats : own + cut->own * frame;
+        int peer = attention_beside(clip_comm(attention), side);
         if (!floats) continue;
         DIT_TRY(dit_comm_exchange_begin(clip_comm(attention), leaving, peer, arriving, peer,
                                         floats * (int64_t)sizeof *own, &transfers[(*begun)++]));
@@ -194,48 +143,25 @@ static dit_status begin_halos(dit_attention *attention, const clip_cut *cut, int
 }
 
 /* Gathers what each rank gives to all, and appends to `end` the frames that are not near. Returns how many in *far. */
-static dit_status gather_global(dit_attention *attention, const clip_cut *cut, int64_t frame, const float *own,
-                                float *end, int64_t *far)
+static dit_status gather_global(dit_attention *attention, const dit_attention_shape *shape, const clip_cut *cut,
+                                const float *own, float *end, int64_t *far)
 {
+    const int64_t rows = cut->frame_rows, frame = rows * attention_row_floats(shape);
     const clip_keys *state = kept(attention);
     *far = 0;
     if (!cut->given) return DIT_OK;
     for (int64_t i = 0; i < cut->given; i++)
-        copy_frame(attention, frame, own + (global_frame(cut, cut->rank, i) - cut->rank * cut->own) * frame,
-                   state->given + i * frame);
+        attention_copy_rows(attention, shape, own + (global_frame(cut, cut->rank, i) - cut->rank * cut->own) * frame,
+                            rows, state->given + i * frame);
     DIT_TRY(dit_comm_all_gather(clip_comm(attention), state->given, state->gathered,
                                 cut->given * frame * (int64_t)sizeof *own));
     for (int64_t i = 0; i < cut->ranks * cut->given; i++)
         if (!is_near(cut, global_frame(cut, (int)(i / cut->given), i % cut->given)))
-            copy_frame(attention, frame, state->gathered + i * frame, end + (*far)++ * frame);
+            attention_copy_rows(attention, shape, state->gathered + i * frame, rows, end + (*far)++ * frame);
     return DIT_OK;
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
-
-/* The operator's arguments for batch entry `b`, all of its rows and keys. */
-static dit_attention_args entry_of(const dit_attention *attention, const dit_attention_shape *shape,
-                                   const dit_attention_io *io, const attention_keys *keys, int64_t b)
-{
-    const float *bias = attention_bias(attention, 0);
-    return (dit_attention_args){.B = 1,
-                                .H = shape->H,
-                                .Sq = shape->tokens,
-                                .Sk = keys->rows,
-                                .D = shape->D,
-                                .q = io->q + b * io->batch,
-                                .k = keys->k + b * keys->batch,
-                                .v = keys->v + b * keys->batch,
-                                .ldq = io->ld,
-                                .ldk = keys->ld,
-                                .ldv = keys->ld,
-                                .bias = bias ? bias + b * attention->bias_keys : NULL,
-                                .kv_group = attention->kv_group,
-                                .kv_first = attention->kv_first,
-                                .scale = attention->scale,
-                                .out = io->out + b * io->batch_o,
-                                .ldo = io->ldo};
-}
 
 /* Makes the arguments those of attention over time: places are the batch, and their rows lie a frame apart. */
 static void turn_over_time(const clip_cut *cut, dit_attention_args *args)
@@ -251,17 +177,12 @@ static void turn_over_time(const clip_cut *cut, dit_attention_args *args)
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                    const clip_cut *cut, int64_t frames)
 {
-    int64_t width = attention_kv_heads(shape) * shape->D, text = attention_replicated(shape);
-    const attention_keys keys = {.k = kept(attention)->keys,
-                                 .v = kept(attention)->keys + shape->B * width,
-                                 .ld = row_floats(shape),
-                                 .batch = width,
-                                 .rows = text + frames * cut->frame_rows,
-                                 .replicated = text};
+    const attention_keys keys =
+        attention_row_keys(shape, kept(attention)->keys, attention_replicated(shape) + frames * cut->frame_rows);
     int64_t began = dit_timing_now(attention->rt->timing);
     double flops = attention->rt->flops.attention;
     for (int64_t b = 0; b < shape->B; b++) {
-        dit_attention_args args = entry_of(attention, shape, io, &keys, b);
+        dit_attention_args args = attention_of_entries(attention, shape, io, &keys, (dit_range){b, 1});
         if (shape->over_time) turn_over_time(cut, &args);
         ops_attention(attention->rt, &args);
     }
@@ -271,8 +192,9 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
 static dit_status attend_synchronously(dit_attention *attention, const dit_attention_shape *shape,
                                        const dit_attention_io *io, const clip_cut *cut)
 {
-    const float *own = place_own(attention, shape, io, cut, cut->rank * cut->own);
-    int64_t rows = cut->own * cut->frame_rows, floats = row_floats(shape);
+    const float *own =
+        attention_place_rows(attention, shape, io, cut->rank * cut->own * cut->frame_rows, kept(attention)->keys);
+    int64_t rows = cut->own * cut->frame_rows, floats = attention_row_floats(shape);
     DIT_TRY(dit_comm_all_gather(clip_comm(attention), own, kept(attention)->keys + attention_replicated(shape) * floats,
                                 rows * floats * (int64_t)sizeof *own));
     attend(attention, shape, io, cut, cut->ranks * cut->own);
@@ -282,18 +204,18 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
 static dit_status video_infinity_forward(dit_attention *attention, const dit_attention_shape *shape,
                                          const dit_attention_io *io)
 {
-    dit_comm_exchange transfers[SIDES];
+    dit_comm_exchange transfers[ATTENTION_SIDES];
     int begun = 0;
     int64_t far;
     if (shape->within_frames) return attention_local_forward(attention, shape, io);
     const clip_cut cut = cut_of(attention, shape);
-    const int64_t frame = cut.frame_rows * row_floats(shape);
+    const int64_t frame = cut.frame_rows * attention_row_floats(shape);
     if (attention->window.step < attention->rt->parallel.warmup_steps)
         return attend_synchronously(attention, shape, io, &cut);
-    int64_t before = frames_beside(&cut, PREVIOUS), near = near_frames(&cut);
-    float *own = place_own(attention, shape, io, &cut, before);
+    int64_t before = frames_beside(&cut, ATTENTION_PREVIOUS), near = near_frames(&cut);
+    float *own = attention_place_rows(attention, shape, io, before * cut.frame_rows, kept(attention)->keys);
     DIT_TRY(begin_halos(attention, &cut, frame, own, transfers, &begun));
-    DIT_TRY(gather_global(attention, &cut, frame, own, own + (near - before) * frame, &far));
+    DIT_TRY(gather_global(attention, shape, &cut, own, own + (near - before) * frame, &far));
     for (int i = 0; i < begun; i++) DIT_TRY(dit_comm_exchange_wait(clip_comm(attention), &transfers[i]));
     attend(attention, shape, io, &cut, near + far);
     return DIT_OK;
