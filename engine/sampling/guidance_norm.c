@@ -49,12 +49,19 @@ static int64_t norm_of(const dit_guidance_norm *n, int64_t token, int64_t piece)
     return (piece / (patch * latent->patch_t) * latent->frames + frame) * latent->height + y;
 }
 
-/* Returns the sum that number `i` of one prediction's squares counts in. */
-static double *sum_of(const dit_guidance_norm *n, int which, int64_t i)
+/* What is done with a number of one row and piece: `sums` has the two sums that it counts in, `count` numbers apart. */
+typedef void (*visit)(const dit_guidance_norm *n, int64_t number, double *sums, int64_t count);
+
+/* Visits all numbers of squares; each row's token is looked up once. Nothing where arrays are only counted. */
+static void visit_squares(const dit_guidance_norm *n, visit each)
 {
-    int64_t row = i / n->pieces, image = row / n->part->image_count;
-    int64_t token = dit_partition_token(n->part, row % n->part->image_count);
-    return n->sums + which * count_sums(n) + image * n->norms + norm_of(n, token, i % n->pieces);
+    int64_t rows = dit_runtime_values(n->rt, n->part->images * n->part->image_count);
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t token = dit_partition_token(n->part, row % n->part->image_count);
+        double *image = n->sums + row / n->part->image_count * n->norms;
+        for (int64_t piece = 0; piece < n->pieces; piece++)
+            each(n, row * n->pieces + piece, image + norm_of(n, token, piece), count_sums(n));
+    }
 }
 
 static dit_row_norm_args squares_of(const dit_guidance_norm *n, const float *x, int which)
@@ -71,14 +78,18 @@ static dit_row_norm_args squares_of(const dit_guidance_norm *n, const float *x, 
                                .total_cols = cols};
 }
 
+static void add_square(const dit_guidance_norm *n, int64_t number, double *sums, int64_t count)
+{
+    for (int which = 0; which < BOTH; which++) sums[which * count] += n->squares[which * count_squares(n) + number];
+}
+
 /* Sums of this rank, then of all that share its image's rows. */
 static dit_status add_up(const dit_guidance_norm *n)
 {
-    int64_t squares = dit_runtime_values(n->rt, count_squares(n)), sums = BOTH * count_sums(n);
+    int64_t sums = BOTH * count_sums(n);
     DIT_TRY(dit_runtime_download(n->rt, n->squares, BOTH * count_squares(n)));
-    if (squares) memset(n->sums, 0, (size_t)sums * sizeof *n->sums);
-    for (int which = 0; which < BOTH; which++)
-        for (int64_t i = 0; i < squares; i++) *sum_of(n, which, i) += n->squares[which * squares + i];
+    memset(n->sums, 0, (size_t)dit_runtime_values(n->rt, sums) * sizeof *n->sums);
+    visit_squares(n, add_square);
     for (int i = 0; i < SHARED; i++) {
         dit_comm *comm = n->rt->comm[shared[i]];
         if (dit_comm_size(comm) > 1) DIT_TRY(dit_comm_all_reduce(comm, n->sums, sums, n->gathered));
@@ -94,6 +105,14 @@ static double wanted(const dit_facts *facts, double guided, double positive)
     return guided < most ? guided : most;
 }
 
+/* Replaces the squares of a number by those of the whole norms: what the guided one has, and what it is to have. */
+static void put_wanted(const dit_guidance_norm *n, int64_t number, double *sums, int64_t count)
+{
+    n->squares[GUIDED * count_squares(n) + number] = sums[GUIDED * count];
+    n->squares[POSITIVE * count_squares(n) + number] =
+        wanted(&n->rt->facts, sums[GUIDED * count], sums[POSITIVE * count]);
+}
+
 dit_status dit_guidance_norm_apply(const dit_guidance_norm *n, const float *positive, float *guided)
 {
     dit_row_norm_args of_positive = squares_of(n, positive, POSITIVE), of_guided = squares_of(n, guided, GUIDED);
@@ -101,11 +120,7 @@ dit_status dit_guidance_norm_apply(const dit_guidance_norm *n, const float *posi
     ops_row_squares(n->rt, &of_positive);
     ops_row_squares(n->rt, &of_guided);
     DIT_TRY(add_up(n));
-    for (int64_t i = 0; i < dit_runtime_values(n->rt, count); i++) {
-        double is = *sum_of(n, GUIDED, i);
-        n->squares[GUIDED * count + i] = is;
-        n->squares[POSITIVE * count + i] = wanted(&n->rt->facts, is, *sum_of(n, POSITIVE, i));
-    }
+    visit_squares(n, put_wanted);
     DIT_TRY(dit_runtime_upload(n->rt, n->squares, BOTH * count));
     of_guided.like = n->squares + POSITIVE * count;
     ops_row_scale(n->rt, &of_guided);
