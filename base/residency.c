@@ -1,5 +1,6 @@
 #include "base/residency.h"
 
+#include "base/json_writer.h"
 #include "base/words.h"
 
 #include <stdio.h>
@@ -39,6 +40,18 @@ dit_status dit_offload_read(const dit_json *doc, const cJSON *object, const char
     out->depth = policy == DIT_RESIDENCY_PREFETCH ? (int)depth : 0;
     if (tier == DIT_OFFLOAD_NONE) return DIT_OK;
     return dit_json_require_int(doc, object, pointer, "resident_weights", 1, INT64_C(1) << 50, &out->resident_weights);
+}
+
+dit_status dit_offload_put(const dit_offload *offload, cJSON *document)
+{
+    dit_json_writer w = {0};
+    if (offload->tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    cJSON *part = dit_json_put_object(&w, document, "offload");
+    dit_json_put_string(&w, part, "tier", dit_offload_tiers[offload->tier]);
+    dit_json_put_string(&w, part, "policy", dit_residency_policies[offload->policy]);
+    if (offload->depth) dit_json_put_int(&w, part, "depth", offload->depth);
+    if (offload->resident_weights) dit_json_put_int(&w, part, "resident_weights", offload->resident_weights);
+    return w.status;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ typedef struct {
  * NULL for `object`: nothing is offloaded. Errors: DIT_ERR_JSON_*. */
 dit_status dit_offload_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_offload *out);
 
+/* Puts them into `document` as its member "offload", in words; nothing where all weights stay. */
+dit_status dit_offload_put(const dit_offload *offload, cJSON *document);
+
 /* One thing to do before a block runs. */
 typedef struct {
     int chunk;

@@ -79,6 +79,14 @@ report $? "a wrong closed form of loads fails the case with E_BYTES_MISMATCH, ex
     "$build/bin/ditbench" generate engine/tests/golden/e2e_flux_dev --offload disk --resident_weights 30000000 --output "$work/streamed.png" >>"$work/log" 2>&1 &&
     cmp "$work/resident.safetensors" "$work/streamed.safetensors" && grep -q '^weights from disk: ' "$work/log"
 report $? "generate --offload gives the latents of resident weights, and tells of the reading"
+refused() { # WORDS OPTION...: exit 2 with these words
+    local words=$1
+    shift
+    "$build/bin/ditbench" explain --model flux.1-dev --gpus 1 "$@" >/dev/null 2>"$work/answer"
+    [ $? -eq 2 ] && grep -q -- "$words" "$work/answer"
+}
+refused 'have no policy and no room' --offload_policy lru && refused '"dsk" is none of' --offload dsk
+report $? "a policy of weights that stay, and an unknown tier, are refused"
 "$build/bin/ditbench-engine" --case "$work/small.json" --out "$work/small" >"$work/log" 2>&1
 grep -q 'blocks are held at once' "$work/log"
 report $? "too little room is refused, and the message says how much is needed"

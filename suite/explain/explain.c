@@ -46,9 +46,6 @@ suite_meshes_params suite_explain_meshes(const suite_explain_params *params)
                                  .halo_frames = params->halo_frames,
                                  .global_frames = params->global_frames,
                                  .offload = params->offload,
-                                 .offload_policy = params->offload_policy,
-                                 .resident_weights = params->resident_weights,
-                                 .offload_depth = params->offload_depth,
                                  .mesh = params->mesh};
 }
 

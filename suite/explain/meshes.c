@@ -66,14 +66,15 @@ static dit_status add_defaults(cJSON *workload, const suite_meshes_params *param
                    {"num_inference_steps", params->steps},
                    {"num_images", params->num_images},
                    {"num_pipeline_patch", params->num_pipeline_patch},
-                   {"resident_weights", params->resident_weights},
-                   {"offload_depth", params->offload_depth}};
+                   {"resident_weights", params->offload.resident_weights},
+                   {"offload_depth", params->offload.depth}};
     dit_json_put_string(&w, defaults, "model", params->model);
     dit_json_put_string(&w, defaults, "platform", params->platform);
     dit_json_put_string(&w, defaults, "profile", params->profile);
     dit_json_put_string(&w, defaults, "element", params->element);
-    dit_json_put_string(&w, defaults, "offload", params->offload);
-    dit_json_put_string(&w, defaults, "offload_policy", params->offload_policy);
+    if (params->offload.tier) dit_json_put_string(&w, defaults, "offload", dit_offload_tiers[params->offload.tier]);
+    if (params->offload.tier)
+        dit_json_put_string(&w, defaults, "offload_policy", dit_residency_policies[params->offload.policy]);
     dit_json_put_int(&w, defaults, "threads_per_rank", 1);
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
     if (params->width_px) dit_json_put_string(&w, defaults, "resolution", resolution);

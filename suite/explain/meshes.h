@@ -4,6 +4,7 @@
 #define DIT_SUITE_EXPLAIN_MESHES_H
 
 #include "base/parallel.h"
+#include "base/residency.h"
 #include "suite/workload/workload.h"
 
 /* Zero and NULL mean the model's default run, and one image. */
@@ -16,8 +17,7 @@ typedef struct {
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     int64_t warmup_steps, num_pipeline_patch; /* of meshes that have them; -1 and 0: the workload's defaults  */
     int64_t halo_frames, global_frames;       /* of Video-Infinity; -1: the workload's defaults                */
-    const char *offload, *offload_policy;     /* where weights of blocks lie that are not resident; NULL: all stay */
-    int64_t resident_weights, offload_depth;  /* 0: unsaid                                                   */
+    dit_offload offload;                      /* where weights of blocks lie that are not resident           */
     const dit_parallel *mesh;                 /* this one only; NULL: all                                     */
     bool exact;                               /* neither stages nor displaced patches                         */
     bool one_request;                         /* no data axis: all devices share one request                  */

@@ -122,7 +122,7 @@ static dit_status take_index(request_builder *b, const char *folder, double *bou
     bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
-    b->refers = strcmp(dit_json_text_or(index.root, "_class_name", ""), "FluxKontextPipeline") == 0;
+    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0;
     dit_json_release(&index);
     return DIT_OK;
 }
@@ -811,22 +811,6 @@ static dit_status add_cache(const suite_request *r, cJSON *document)
                : dit_error_hint(st, "write settings: --cache '{\"policy\": \"interval\", \"interval\": 2}'");
 }
 
-/* The engine reads and checks the words. */
-static dit_status add_offload(const suite_request *r, cJSON *document)
-{
-    dit_json_writer w = {0};
-    if (!r->offload && (r->offload_policy || r->resident_weights || r->offload_depth))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "weights that do not stream have no policy and no room"),
-                              "add --offload disk or --offload host");
-    if (!r->offload) return DIT_OK;
-    cJSON *part = dit_json_put_object(&w, document, "offload");
-    dit_json_put_string(&w, part, "tier", r->offload);
-    dit_json_put_string(&w, part, "policy", r->offload_policy);
-    if (r->offload_depth) dit_json_put_int(&w, part, "depth", r->offload_depth);
-    if (r->resident_weights) dit_json_put_int(&w, part, "resident_weights", r->resident_weights);
-    return w.status;
-}
-
 static dit_status add_placement(const suite_request *r, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -874,7 +858,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(add_model(b, document, weights_seed));
     hand_over(&w, document, "scheduler", &b->scheduler);
     DIT_TRY(add_cache(b->r, document));
-    DIT_TRY(add_offload(b->r, document));
+    DIT_TRY(dit_offload_put(&b->r->offload, document));
     DIT_TRY(add_conditions(b, document));
     DIT_TRY(add_image(b, document));
     DIT_TRY(add_picture(b, document, file, weights_seed));

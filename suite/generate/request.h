@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/parallel.h"
+#include "base/residency.h"
 
 /* All that may be asked for. Zero and NULL mean: not asked for (scales, flow_shift: NAN; seeds: -1). */
 typedef struct {
@@ -38,9 +39,8 @@ typedef struct {
     bool tiling, latents_only, pixels, trace, probe, fp8_linear, no_graphs;
     const char *vae_split; /* what ranks of a shared decode divide; NULL: rows */
     dit_parallel parallel;
-    const char *cache;                    /* settings as JSON (docs/caches.md) */
-    const char *offload, *offload_policy; /* where weights lie that are not resident (docs/memory.md); NULL: unsaid */
-    int64_t resident_weights, offload_depth;   /* 0: unsaid */
+    const char *cache;   /* settings as JSON (docs/caches.md) */
+    dit_offload offload; /* where weights lie that are not resident (docs/memory.md)               */
     const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */
 } suite_request;
 

@@ -111,3 +111,36 @@ void suite_attention_settle(const char *attention, dit_parallel *out)
     int index = dit_words_find(dit_ring_method_names_of_models(), attention);
     if (index >= 0 && out->degree[DIT_AXIS_RING] > 1) out->ring_method = (dit_ring_method)index;
 }
+
+void suite_offload_options(suite_offload *offload, suite_option *options)
+{
+    const suite_option rows[SUITE_OFFLOAD_OPTIONS] = {
+        {"offload", 0, SUITE_OPTION_STRING, "TIER",
+         "disk or host: weights of blocks are read when a block needs them (docs/memory.md)", &offload->tier, 0, 0},
+        {"resident_weights", 0, SUITE_OPTION_INT, "BYTES", "with --offload: bytes that they may take at once",
+         &offload->resident_weights, 1, INT64_C(1) << 50},
+        {"offload_policy", 0, SUITE_OPTION_STRING, "NAME", "which of them go: prefetch (default), belady, lru",
+         &offload->policy, 0, 0},
+        {"offload_depth", 0, SUITE_OPTION_INT, "N", "with prefetch: blocks that are read ahead (1)", &offload->depth, 1,
+         64},
+    };
+    memcpy(options, rows, sizeof rows);
+}
+
+dit_status suite_offload_settle(const suite_offload *offload, dit_offload *out)
+{
+    int tier = offload->tier ? dit_words_find(dit_offload_tiers, offload->tier) : DIT_OFFLOAD_NONE;
+    int policy = offload->policy ? dit_words_find(dit_residency_policies, offload->policy) : DIT_RESIDENCY_PREFETCH;
+    *out = (dit_offload){0};
+    if (tier < 0) return dit_fail_word(DIT_ERR_USAGE, "--offload", offload->tier, dit_offload_tiers);
+    if (policy < 0) return dit_fail_word(DIT_ERR_USAGE, "--offload_policy", offload->policy, dit_residency_policies);
+    if (tier == DIT_OFFLOAD_NONE && (offload->policy || offload->resident_weights || offload->depth))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "weights that do not stream have no policy and no room"),
+                              "add --offload disk or --offload host");
+    if (tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    *out = (dit_offload){.tier = (dit_offload_tier)tier,
+                         .policy = (dit_residency_policy)policy,
+                         .resident_weights = offload->resident_weights};
+    if (policy == DIT_RESIDENCY_PREFETCH) out->depth = offload->depth ? (int)offload->depth : 1;
+    return DIT_OK;
+}

@@ -1,13 +1,14 @@
 /* Mesh options: declares the options of degrees, pipelines and displaced patches, as documents and as xDiT spell them,
- * and makes a configuration of them.
+ * and of weights that do not stay, and makes a configuration of them.
  */
 #ifndef DIT_SUITE_VERBS_MESH_OPTIONS_H
 #define DIT_SUITE_VERBS_MESH_OPTIONS_H
 
 #include "base/parallel.h"
+#include "base/residency.h"
 #include "suite/console/cli.h"
 
-enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 7 };
+enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 7, SUITE_OFFLOAD_OPTIONS = 4 };
 
 /* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending row. A degree
  * that is not given stays 0. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
@@ -33,5 +34,15 @@ dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel
 
 /* Takes the method of the ring that --attention names; other policies follow from the degrees. */
 void suite_attention_settle(const char *attention, dit_parallel *out);
+
+/* The words and numbers that were given; zeroed: none. */
+typedef struct {
+    const char *tier, *policy;
+    int64_t resident_weights, depth;
+} suite_offload;
+/* Fills SUITE_OFFLOAD_OPTIONS rows; no ending row. */
+void suite_offload_options(suite_offload *offload, suite_option *options);
+/* Makes settings of them. Errors: DIT_ERR_USAGE for unknown words, and for a policy or a room of weights that stay. */
+dit_status suite_offload_settle(const suite_offload *offload, dit_offload *out);
 
 #endif

@@ -99,6 +99,7 @@ typedef struct {
     suite_calibration fitted;
     char no_times[512]; /* why there are none; "": there are, or nobody expects them */
     cJSON *answer;
+    suite_offload offload;
 } explain_call;
 
 static void tell(void *context, int done, int open)
@@ -200,6 +201,7 @@ static dit_status explain(explain_call *call, const suite_cli *cli)
     bool given;
     DIT_TRY(read_mesh(&call->mesh, params, &given));
     if (given) params->mesh = &call->mesh.mesh;
+    DIT_TRY(suite_offload_settle(&call->offload, &params->offload));
     DIT_TRY(take_platform(call, &times));
     if (!params->model || (params->devices == 0 && !given))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model, and --gpus or a mesh"),
@@ -246,15 +248,6 @@ int suite_verb_explain(int argc, char **argv)
         {"steps", 0, SUITE_OPTION_INT, "N", NULL, &params->steps, 1, 10000},
         {"num_images", 0, SUITE_OPTION_INT, "N", "images at once (data parallel divides them)", &params->num_images, 1,
          4096},
-        {"offload", 0, SUITE_OPTION_STRING, "TIER",
-         "disk or host: memory where weights of blocks stream (docs/memory.md); not of simulated platforms",
-         &params->offload, 0, 0},
-        {"resident_weights", 0, SUITE_OPTION_INT, "BYTES", "with --offload: bytes that they may take at once",
-         &params->resident_weights, 1, INT64_C(1) << 50},
-        {"offload_policy", 0, SUITE_OPTION_STRING, "NAME", "which of them go: prefetch (default), belady, lru",
-         &params->offload_policy, 0, 0},
-        {"offload_depth", 0, SUITE_OPTION_INT, "N", "with prefetch: blocks that are read ahead (1)",
-         &params->offload_depth, 1, 64},
         {"platform", 'p', SUITE_OPTION_STRING, "NAME",
          "refuse meshes that do not fit this platform (default: none); a simulated one gives times", &params->platform,
          0, 0},
@@ -276,9 +269,11 @@ int suite_verb_explain(int argc, char **argv)
          0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
     };
-    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + 1] = {{0}};
+    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + SUITE_OFFLOAD_OPTIONS + 1] = {{0}};
     memcpy(options, own, sizeof own);
-    suite_degree_options(call.mesh.degree, options + sizeof own / sizeof *own);
+    suite_option *next = options + sizeof own / sizeof *own;
+    next += suite_degree_options(call.mesh.degree, next);
+    suite_offload_options(&call.offload, next);
     const suite_cli_spec spec = {"explain", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;

@@ -65,6 +65,7 @@ typedef struct {
     const char *texts[MOST_PROMPTS];
     suite_foreign foreign;
     suite_displaced displaced;
+    suite_offload offload;
     const char *model, *frames, *output_type;
     suite_strings prompts;
     char split[32]; /* of --prompt shapes:SPLIT:COUNT */
@@ -157,6 +158,7 @@ static dit_status settle_mesh(generate_call *call)
         call->request.parallel.degree[axis] = call->degree[axis] ? (int)call->degree[axis] : 1;
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
     suite_attention_settle(call->request.attention, &call->request.parallel);
+    DIT_TRY(suite_offload_settle(&call->offload, &call->request.offload));
     int64_t world = 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
     if (world > 65536)
@@ -505,9 +507,10 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 59 };
+    enum { OWN = 55 };
     generate_call *call = calloc(1, sizeof *call);
-    suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
+    suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
+                         SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
     call->displaced = (suite_displaced)SUITE_DISPLACED_UNSAID;
     suite_request *r = &call->request;
@@ -596,14 +599,6 @@ int suite_verb_generate(int argc, char **argv)
          "auto, local, ulysses, ring, usp, all-gather, double-ring, dsp, a patch_method", &r->attention, 0, 0},
         {"cache", 0, SUITE_OPTION_STRING, "JSON", "what steps reuse of earlier ones, settings as in a workload",
          &r->cache, 0, 0},
-        {"offload", 0, SUITE_OPTION_STRING, "TIER",
-         "disk or host: weights of blocks are read when a block needs them (docs/memory.md)", &r->offload, 0, 0},
-        {"resident_weights", 0, SUITE_OPTION_INT, "BYTES", "with --offload: bytes that they may take at once",
-         &r->resident_weights, 1, INT64_C(1) << 50},
-        {"offload_policy", 0, SUITE_OPTION_STRING, "NAME", "which of them go: prefetch (default), belady, lru",
-         &r->offload_policy, 0, 0},
-        {"offload_depth", 0, SUITE_OPTION_INT, "N", "with prefetch: blocks that are read ahead (1)", &r->offload_depth,
-         1, 64},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
         {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &r->element, 0, 0},
@@ -638,7 +633,8 @@ int suite_verb_generate(int argc, char **argv)
     suite_option *next = options + sizeof own / sizeof *own;
     next += suite_degree_options(call->degree, next);
     suite_displaced_options(&call->displaced, next);
-    suite_foreign_options(&call->foreign, next + SUITE_DISPLACED_OPTIONS);
+    suite_offload_options(&call->offload, next + SUITE_DISPLACED_OPTIONS);
+    suite_foreign_options(&call->foreign, next + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS);
     const suite_cli_spec spec = {"generate", "[SOURCE]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call->cli);
     if (code < 0) {

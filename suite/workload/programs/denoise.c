@@ -417,16 +417,6 @@ static void put_cache(dit_json_writer *w, const dit_cache *cache, cJSON *parent)
     if (part) dit_cache_to_json(w, cache, part);
 }
 
-static void put_offload(dit_json_writer *w, const dit_offload *offload, cJSON *document)
-{
-    if (offload->tier == DIT_OFFLOAD_NONE) return;
-    cJSON *part = dit_json_put_object(w, document, "offload");
-    dit_json_put_string(w, part, "tier", dit_offload_tiers[offload->tier]);
-    dit_json_put_string(w, part, "policy", dit_residency_policies[offload->policy]);
-    if (offload->depth) dit_json_put_int(w, part, "depth", offload->depth);
-    dit_json_put_int(w, part, "resident_weights", offload->resident_weights);
-}
-
 /* An oracle emulates a mesh, or a cache, or one beside the other, or an edit. Data ranks decide for their own images. */
 static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
@@ -438,7 +428,7 @@ static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *documen
     suite_cell_put_mesh(w, &mesh, document);
     cJSON *parent = of_cache || of_edit ? dit_json_put_object(w, document, "emulates") : document;
     put_cache(w, &cell->cache, parent);
-    put_offload(w, &cell->offload, document);
+    dit_json_put_status(w, dit_offload_put(&cell->offload, document));
     if (cell->edit.dense_steps) dit_edit_plan_to_json(w, &cell->edit, dit_json_put_object(w, parent, "edit"));
     cJSON *emulated = of_both ? dit_json_put_object(w, parent, "mesh") : NULL;
     if (emulated) dit_json_put_status(w, dit_parallel_to_json(&cell->emulated, emulated));
