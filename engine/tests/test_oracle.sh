@@ -111,6 +111,7 @@ check latte-1 4 '"patch_degree": 4, "patch_method": "video-infinity", "halo_fram
 check hunyuanvideo 2 '"patch_degree": 2, "patch_method": "video-infinity", "global_frames": 2, "warmup_steps": 1'
 
 # The verdict is the oracle's, and it can be no.
+run plain "$model" parallel ''
 emulate oracle "$model" '"patch_degree": 2, "patch_method": "pcpp", "warmup_steps": 1'
 RANKS=2 run ranks "$model" parallel '"patch_degree": 2, "patch_method": "naive-patch", "warmup_steps": 1' \
     --reference "$work/plain/latents.safetensors" --oracle "$work/oracle/latents.safetensors"
