@@ -69,7 +69,7 @@ deps: ## Install missing packages (or print the command and exit 4)
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME NVCC_GENCODE WERROR=1 FUZZ_SECONDS WORKLOADS LONG=1"
+	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME NVCC_GENCODE NVCC_OPTIMISE WERROR=1 FUZZ_SECONDS WORKLOADS LONG=1"
 
 # ---- folders ---------------------------------------------------------------------------------------------------------
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk

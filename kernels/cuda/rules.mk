@@ -1,7 +1,7 @@
 # The cuda device: build/lib/ditbench-cuda.so where there is a toolkit, and everywhere its emulation for tests.
 #
 # Knobs: CUDA=0 (no toolkit wanted), CUDA_HOME, CUBLAS_HOME, CUDNN_HOME and NCCL_HOME (where they lie elsewhere),
-# NVCC_GENCODE.
+# NVCC_GENCODE, NVCC_OPTIMISE.
 # build/cuda/*.ptxas has the registers and spills of every kernel.
 CUDA       ?= 1
 CUBLAS_HOME ?= $(CUDA_ROOT)
@@ -9,6 +9,7 @@ CUDNN_HOME ?= $(CUDA_ROOT)
 NCCL_HOME  ?= $(CUDA_ROOT)
 NVCC_GENCODE ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_89,code=sm_89 \
                 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+NVCC_OPTIMISE ?= -O3
 ifeq ($(origin CXX),default)
 CXX        := g++
 endif
@@ -40,7 +41,7 @@ CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(C
 # ---- the library -----------------------------------------------------------------------------------------------------
 CUDA_DEFINES := $(if $(CUBLASLT),-DDIT_CUDA_CUBLASLT) $(if $(CUDNN),-DDIT_CUDA_CUDNN) $(if $(NCCL),-DDIT_CUDA_NCCL)
 CUDA_INCLUDES := -isystem $(CUDA_ROOT)/include $(if $(CUBLASLT),-isystem $(dir $(CUBLASLT))) $(if $(CUDNN),-isystem $(dir $(CUDNN))) $(if $(NCCL),-isystem $(dir $(NCCL)))
-NVCC_FLAGS := -std=c++17 -O3 -lineinfo $(if $(ERRORS),-Werror all-warnings) -Xcompiler -Wall,-Wextra,$(if $(ERRORS),-Werror$(comma))-fPIC,-fno-math-errno \
+NVCC_FLAGS := -std=c++17 $(NVCC_OPTIMISE) -lineinfo $(if $(ERRORS),-Werror all-warnings) -Xcompiler -Wall,-Wextra,$(if $(ERRORS),-Werror$(comma))-fPIC,-fno-math-errno \
               -I. -I$(BUILD) $(CUDA_INCLUDES) $(CUDA_DEFINES) $(NVCC_GENCODE) -Xptxas -v
 CUDA_DIRS  := $(sort $(call CUDA_LIB,$(CUDA_ROOT)) $(if $(CUBLASLT),$(call CUDA_LIB,$(CUBLAS_HOME))) $(if $(CUDNN),$(call CUDA_LIB,$(CUDNN_HOME))) $(if $(NCCL),$(call CUDA_LIB,$(NCCL_HOME))))
 CUDA_LIBS  := $(CUDA_DIRS:%=-L%) $(foreach dir,$(CUDA_DIRS),-Xlinker -rpath -Xlinker $(dir)) $(if $(CUBLASLT),-lcublasLt) \
