@@ -37,6 +37,10 @@ static const struct {
      {DIT_ROWS_HUNYUAN, .stages = 4, .widths = {512, 512, 256, 128}, .groups = 32, .latent_channels = 16,
       .temporal = 4},
      2},
+    {"AutoencoderKLLTXVideo",
+     {DIT_ROWS_LTX, .stages = 4, .widths = {512, 512, 256, 128}, .layers = {4, 3, 3, 3, 4}, .factors = {1, 1, 1, 1},
+      .latent_channels = 128, .patch = 4},
+     0},
     {DIT_PIXEL_SHUFFLE, {DIT_ROWS_PIXELS, .stages = 2, .temporal = 1, .latent_channels = 12}, 1},
 };
 
@@ -125,6 +129,52 @@ static dit_status read_wan(const dit_json *doc, const cJSON *config, const char 
     return DIT_OK;
 }
 
+/* Reads the last `count` numbers of a list from fine to coarse into `out`, from coarse to fine; an absent one leaves `out`. */
+static dit_status read_reversed(const dit_json *doc, const cJSON *config, const char *at, const char *key, int least,
+                                int count, int64_t *out)
+{
+    const cJSON *list = NULL, *item;
+    DIT_TRY(dit_json_optional_array(doc, config, at, key, &list));
+    if (!list) return DIT_OK;
+    int left = cJSON_GetArraySize(list);
+    bool valid = left >= count;
+    cJSON_ArrayForEach(item, list)
+    {
+        valid = valid && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= MAX_WIDTH;
+        if (--left < count && valid) out[left] = (int64_t)item->valuedouble;
+    }
+    for (int i = 0; i < count; i++) valid = valid && out[i] >= least;
+    return valid ? DIT_OK
+                 : dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s is not a list of at least %d numbers in %d..%d", key,
+                                 count, least, MAX_WIDTH);
+}
+
+/* LTX-Video: blocks that double frames, rows and columns, and others. */
+static dit_status read_ltx(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    const cJSON *widths = NULL, *scales = NULL;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "latent_channels", 1, MAX_COUNT, &out->latent_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, MAX_COUNT, &out->image_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "patch_size", 1, MAX_BLOCK, &out->patch));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "decoder_block_out_channels", &widths));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "decoder_spatio_temporal_scaling", &scales));
+    if (widths) out->stages = cJSON_GetArraySize(widths);
+    if (out->stages < 1 || out->stages > DIT_ROWS_STAGES || (scales ? cJSON_GetArraySize(scales) : 4) < out->stages)
+        return dit_json_fail(
+            doc, at, DIT_ERR_JSON_VALUE,
+            "decoder_block_out_channels has no 1 to %d entries, or decoder_spatio_temporal_scaling fewer",
+            DIT_ROWS_STAGES);
+    for (int i = 0; i < out->stages; i++) {
+        out->factors[i] = 1;
+        bool doubles = scales ? cJSON_IsTrue(cJSON_GetArrayItem(scales, cJSON_GetArraySize(scales) - 1 - i)) : i > 0;
+        if (doubles) out->doubles |= 1U << i, out->ups++;
+    }
+    out->temporal = INT64_C(1) << out->ups;
+    DIT_TRY(read_reversed(doc, config, at, "decoder_block_out_channels", 1, out->stages, out->widths));
+    DIT_TRY(read_reversed(doc, config, at, "decoder_layers_per_block", 1, out->stages + 1, out->layers));
+    return read_reversed(doc, config, at, "upsample_factor", 1, out->stages, out->factors);
+}
+
 /* AutoencoderKL and those that are described as it is. */
 static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
 {
@@ -179,6 +229,8 @@ dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *poin
         DIT_TRY(read_pixels(doc, config, at, out));
     else if (out->decoder == DIT_ROWS_WAN)
         DIT_TRY(read_wan(doc, config, at, out));
+    else if (out->decoder == DIT_ROWS_LTX)
+        DIT_TRY(read_ltx(doc, config, at, out));
     else
         DIT_TRY(read_kl(doc, config, at, out));
     DIT_TRY(dit_rows_read_split(doc, vae, pointer, &out->split));
@@ -322,12 +374,34 @@ static int64_t add_tiles(const dit_rows_facts *f, tally *t)
     return (f->frames - 1) * f->temporal + 1;
 }
 
+/* Adds LTX-Video's blocks over all frames. Its norms send nothing. Returns how many frames they become. */
+static int64_t add_ltx(const dit_rows_facts *f, tally *t)
+{
+    int64_t frames = f->frames, width = f->width, channels = f->widths[0];
+    add_convolution(t, frames, width, f->latent_channels);
+    for (int64_t i = 0; i < f->layers[0]; i++) add_resnet(t, frames, width, channels, channels);
+    for (int stage = 0; stage < f->stages; stage++) {
+        int64_t in = channels / f->factors[stage];
+        channels = f->widths[stage] / f->factors[stage];
+        if (in != channels) add_resnet(t, frames, width, in, channels);
+        if (f->doubles >> stage & 1) {
+            add_convolution(t, frames, width, f->widths[stage]);
+            frames = frames * 2 - 1, width *= 2;
+        }
+        for (int64_t i = 0; i < f->layers[stage + 1]; i++) add_resnet(t, frames, width, channels, channels);
+    }
+    add_convolution(t, frames, width, channels);
+    t->norms = 0;
+    return frames;
+}
+
 /* Adds all frames of one image or video; returns how many frames it becomes. */
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
     int64_t out = 0, frames;
     if (f->decoder == DIT_ROWS_PIXELS) return f->frames;
     if (f->decoder == DIT_ROWS_HUNYUAN) return add_tiles(f, t);
+    if (f->decoder == DIT_ROWS_LTX) return add_ltx(f, t);
     for (int64_t first = 0; first < f->frames; first += frames) {
         frames = dit_chunk_latents(f->decoder, f->frames, first);
         out += add_chunk(f, frames, first == 0, t);

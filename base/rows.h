@@ -6,8 +6,8 @@
  * sum of squares of each group, and of the number of elements. At the end the rows of the image are gathered.
  * AutoencoderKL (and AutoencoderKLFlux2, which decodes as it does) is cut after its middle block, whose attention sees the whole image; every rank has the latents and
  * computes everything before the cut; so are AutoencoderKLWan (and AutoencoderKLQwenImage), whose norms see one position each and need nothing of
- * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX has no such attention and is cut before its first
- * convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
+ * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX and AutoencoderKLLTXVideo, whose norms see one position each, too,
+ * have no such attention and are cut before their first convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
 
@@ -26,6 +26,7 @@ typedef enum {
     DIT_ROWS_COGVIDEOX, /* chunks of two latent frames                                                    */
     DIT_ROWS_WAN,       /* chunks of one latent frame; upsampling halves the channels                     */
     DIT_ROWS_HUNYUAN,   /* all latent frames at once, or tiles of DIT_HUNYUAN_TILE that overlap, in time  */
+    DIT_ROWS_LTX,       /* all latent frames at once; each block has layers of its own                    */
     DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
 } dit_rows_decoder;
 
@@ -48,6 +49,9 @@ typedef struct {
     unsigned doubles;                  /* bit i: stage i doubles the frames                     */
     int64_t widths[DIT_ROWS_STAGES];   /* channels of each stage                              */
     int64_t resnets, groups, temporal; /* residual blocks per stage; groups per norm; frames per latent frame */
+    int64_t
+        layers[DIT_ROWS_STAGES + 1];  /* LTX: residual blocks of the middle, then of each stage, instead of `resnets` */
+    int64_t factors[DIT_ROWS_STAGES]; /* LTX: what a stage divides its width by                              */
     int64_t latent_channels, image_channels;
     int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
     bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */

@@ -1,7 +1,8 @@
 /* Folders of VAEs: config.json of an Autoencoder class or of the pixel codec, weights if it has any, inputs.safetensors with `latents` (and
  * `encode_image`), output.safetensors with `output`, the decoder's intermediates by their module names, `encode_mean`
  * and `encode_logvar`, for any batch and extents. Intermediates of a video VAE are not compared, because its blocks run
- * once per chunk. Several ranks, whatever their mesh, share each decode by rows; each rank encodes by itself.
+ * once per chunk. `temb` is the decode timestep, one for all entries; noise that a decoder adds is that of
+ * torch.manual_seed(0) before each decode. Several ranks, whatever their mesh, share each decode by rows; each rank encodes by itself.
  */
 #include "base/rows.h"
 #include "engine/files/config.h"
@@ -119,11 +120,22 @@ static dit_status read_shape(const golden_vae *g, const char *name, int64_t chan
     return DIT_OK;
 }
 
+/* Reads the decode timestep, where there is one. */
+static dit_status read_timestep(const golden_vae *g, double *out)
+{
+    dit_tensor_view view;
+    float value = 0;
+    if (dit_safetensors_find(g->inputs, "temb", &view)) DIT_TRY(dit_tensor_read(&view, 0, 1, &value));
+    *out = (double)value;
+    return DIT_OK;
+}
+
 static dit_status create(golden_vae *g, int64_t frames, int64_t height, int64_t width, bool encoder, dit_vae **out)
 {
     dit_vae_params params = {.rt = &g->rt, .config = g->config, .weights = &g->weights};
     params.frames = frames, params.height = height, params.width = width, params.encoder = encoder;
     if (!encoder) params.sharers = g->rt.comm[DIT_AXIS_WORLD];
+    DIT_TRY(read_timestep(g, &params.timestep));
     params.tap = encoder || g->facts.temporal > 1 ? NULL : &g->tap;
     return dit_vae_create(&params, out);
 }

@@ -153,7 +153,7 @@ static dit_status prepare(generation *g)
     if (!g->decodes) return DIT_OK;
     DIT_TRY(dit_parts_predict_decode(&g->pipeline, &g->predicted));
     return dit_decoder_open(&g->decoder, rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames,
-                            g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL);
+                            g->pipeline.kase.seed, g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL);
 }
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
@@ -288,7 +288,7 @@ static dit_status decode_all(generation *g)
 {
     dit_decoder *d = &g->decoder;
     dit_pipeline *p = &g->pipeline;
-    int64_t images = p->rt.facts.num_images, row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
+    int64_t images = p->rt.facts.num_images;
     bool first = dit_comm_rank(dit_comm_world()) == 0;
     if (!g->decodes) return DIT_OK;
     dit_runtime_reset_account(&p->rt);
@@ -297,7 +297,7 @@ static dit_status decode_all(generation *g)
     for (int64_t image = 0; image < images && st == DIT_OK; image++) {
         int64_t began = dit_clock_ns();
         g->image = image, g->part_ns = began;
-        st = dit_decoder_run(d, p->sampler.full + image * row);
+        st = dit_decoder_run(d, &p->sampler, image);
         int64_t elapsed = dit_clock_ns() - began;
         g->decode_ns += elapsed;
         if (!first) continue;

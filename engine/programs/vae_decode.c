@@ -32,6 +32,7 @@ typedef struct {
     const dit_json *doc;
     dit_case kase; /* id, weights, sizes, measure */
     bool tiling;
+    double timestep; /* of VAEs that are told one */
     dit_decode_split split;
     dit_config config;
     dit_vae_facts facts;
@@ -53,7 +54,7 @@ typedef struct {
 
 static dit_status read_vae(decoding *d)
 {
-    static const char *const keys[] = {"config", "weights", "tiling", "split", NULL};
+    static const char *const keys[] = {"config", "weights", "tiling", "split", "decode_timestep", NULL};
     const cJSON *vae;
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(d->doc->root, "vae"));
     DIT_TRY(dit_json_require_object(d->doc, d->doc->root, "", "vae", &vae));
@@ -63,6 +64,7 @@ static dit_status read_vae(decoding *d)
     DIT_TRY(dit_json_optional_bool(d->doc, vae, "/vae", "tiling", &d->tiling));
     DIT_TRY(dit_rows_read_split(d->doc, vae, "/vae", &d->split));
     DIT_TRY(dit_vae_read_facts(&d->config, &d->facts));
+    DIT_TRY(dit_decoder_read_timestep(d->doc, vae, "/vae", &d->facts, &d->timestep, &(double){0}));
     return dit_decoder_read_weights(d->doc, vae, "/vae", &d->facts, &d->kase.weights_path, &d->kase.weights_seed);
 }
 
@@ -127,6 +129,7 @@ static dit_status create_vae(decoding *d, bool tiling)
 {
     dit_vae_params params = {.rt = &d->rt, .config = d->config, .weights = &d->weights, .tiling = tiling};
     params.frames = d->frames, params.height = d->height, params.width = d->width;
+    params.timestep = d->timestep, params.seed = d->kase.seed;
     params.sharers = d->rt.comm[DIT_AXIS_WORLD], params.split = d->split;
     return dit_vae_create(&params, &d->vae);
 }

@@ -153,10 +153,9 @@ static dit_status decode_image(const decode_run *run, int64_t image, int index)
     dit_parts *parts = run->parts;
     dit_decoder *d = &parts->decoder;
     const dit_pipeline *p = run->pipeline;
-    int64_t row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
-    if (d->vae) DIT_TRY(dit_decoder_run(d, p->sampler.full + image * row));
+    if (d->vae) DIT_TRY(dit_decoder_run(d, &p->sampler, image));
     if (run->first) DIT_TRY(dit_picture_quantize(d->image, d->frames, d->height, d->width, run->rgb));
     parts->decode_busy[index] += d->vae ? dit_clock_ns() - began : 0;
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
@@ -211,7 +210,7 @@ static dit_status open_decoder(decode_run *run)
     if (!parts->decode_each || !parts->decode_busy || !parts->write_each)
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times of %d decodes", parts->runs);
     if (!shared && !run->first) return DIT_OK;
-    DIT_TRY(dit_decoder_open(&parts->decoder, &p->rt, &p->kase.facts.latent, p->kase.num_frames,
+    DIT_TRY(dit_decoder_open(&parts->decoder, &p->rt, &p->kase.facts.latent, p->kase.num_frames, p->kase.seed,
                              shared ? p->rt.comm[DIT_AXIS_WORLD] : NULL));
     const dit_decoder *d = &parts->decoder;
     if (!run->first) return DIT_OK;

@@ -34,16 +34,16 @@ static dit_status open_decoder(dit_pipeline *p, dit_decoder *decoder)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "pictures of captions are judged through an exact codec only"),
             "leave vae out, or name one of class PixelShuffle");
-    return dit_decoder_open(decoder, &p->rt, &p->kase.facts.latent, p->kase.num_frames, NULL);
+    return dit_decoder_open(decoder, &p->rt, &p->kase.facts.latent, p->kase.num_frames, p->kase.seed, NULL);
 }
 
 /* Rank 0 decodes the images of a batch. */
 static dit_status decode_batch(const dit_pipeline *p, dit_decoder *decoder, int64_t batch, dit_pictures *out)
 {
-    int64_t images = p->kase.facts.num_images, row = dit_facts_latent_tokens(&p->rt.facts) * p->sampler.channels;
+    int64_t images = p->kase.facts.num_images;
     int64_t floats = dit_picture_floats(out->size);
     for (int64_t image = 0; image < images && out->pixels; image++) {
-        DIT_TRY(dit_decoder_run(decoder, p->sampler.full + image * row));
+        DIT_TRY(dit_decoder_run(decoder, &p->sampler, image));
         memcpy(out->pixels + (batch * images + image) * floats, decoder->image, (size_t)floats * sizeof *out->pixels);
     }
     return DIT_OK;

@@ -49,6 +49,12 @@ void dit_sampler_draw(const dit_sampler *s, dit_range rows, int step, float devi
     }
 }
 
+void dit_sampler_draw_after(const dit_sampler *s, int64_t image, float *out)
+{
+    int step = s->scheduler->fresh_noise ? s->scheduler->steps : 0;
+    draw_run(s, step, s->first_image + image, 0, s->latents_of.image_tokens * s->channels, 1, out);
+}
+
 dit_status dit_sampler_draw_latents(dit_sampler *s)
 {
     for (int64_t i = 0; i < s->part_count; i++)

@@ -97,6 +97,9 @@ dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *sc
  * noise) and (image, token, channel) of all batches, and so neither on the mesh nor on the size of a batch. rows: those
  * of a band that are denoised, or all. */
 void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, int step, float deviation, float *out);
+/* Fills out [tokens, channels] with unit normals for all tokens of one image of this batch, as a pipeline draws them that goes on
+ * with the generators of its latents after the last step. Schedulers may draw one tensor a step, or none. */
+void dit_sampler_draw_after(const dit_sampler *sampler, int64_t image, float *out);
 /* Draws the initial noise of every part, scaled as its scheduler needs it. */
 dit_status dit_sampler_draw_latents(dit_sampler *sampler);
 /* Copies the latents of one image, [rows that are denoised, channels] in the order of this rank's rows, to their parts. */

@@ -231,7 +231,7 @@ static dit_status decode_all(dit_sim *sim, const dit_json *doc, const dit_case *
                              dit_decoder *decoder, dit_sim_serial *out)
 {
     DIT_TRY(dit_decoder_read(doc, kase->vae, "/vae", decoder));
-    DIT_TRY(dit_decoder_open(decoder, rt, &kase->facts.latent, kase->num_frames, NULL));
+    DIT_TRY(dit_decoder_open(decoder, rt, &kase->facts.latent, kase->num_frames, kase->seed, NULL));
     out->vae_bytes = rt->ledger.peak[DIT_MEMORY_WEIGHTS];
     double began = dit_sim_now(sim);
     for (int64_t image = 0; image < kase->num_images; image++)

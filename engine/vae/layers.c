@@ -59,29 +59,39 @@ void vae_conv_settle(vae_relay *relay, vae_conv *conv)
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the stored row of a packed one. */
+static int64_t stored_row(const vae_loader *l, int64_t row, int64_t rows)
+{
+    int64_t places = l->places ? l->places : 1, channels = rows / places;
+    return row % channels * places + row / channels;
+}
+
 /* Reorders [out, in, taps] to [out, taps, in]: channels fastest, as in activations. */
-static void channels_last(const float *stored, int64_t out, int64_t in, int64_t taps, float *weights)
+static void channels_last(const vae_loader *l, const float *stored, int64_t out, int64_t in, int64_t taps,
+                          float *weights)
 {
     for (int64_t o = 0; o < out; o++)
         for (int64_t tap = 0; tap < taps; tap++)
-            for (int64_t i = 0; i < in; i++) *weights++ = stored[(o * in + i) * taps + tap];
+            for (int64_t i = 0; i < in; i++) *weights++ = stored[(stored_row(l, o, out) * in + i) * taps + tap];
 }
 
 static dit_status load_conv(const vae_loader *l, const char *prefix, vae_conv *conv)
 {
     char name[NAME];
     int64_t taps = conv->kernel[0] * conv->kernel[1] * conv->kernel[2], k = conv->in * taps;
-    float *stored, *weights, *bias;
+    float *stored, *weights, *bias, *placed;
     dit_arena_mark mark = dit_arena_get_mark(&l->rt->step);
     DIT_TRY(dit_arena_host(&l->rt->step, conv->out * k, &stored));
     DIT_TRY(dit_arena_host(&l->rt->step, conv->out * k, &weights));
     DIT_TRY(dit_arena_host(&l->rt->step, conv->out, &bias));
+    DIT_TRY(dit_arena_host(&l->rt->step, conv->out, &placed));
     snprintf(name, sizeof name, "%s.weight", prefix);
     DIT_TRY(dit_weights_read(l->rt, l->weights, name, 2, (int64_t[2]){conv->out, k}, DIT_INIT_LINEAR, stored));
     snprintf(name, sizeof name, "%s.bias", prefix);
     DIT_TRY(dit_weights_read(l->rt, l->weights, name, 1, &conv->out, DIT_INIT_BIAS, bias));
-    if (!l->rt->ledger.counting_only) channels_last(stored, conv->out, conv->in, taps, weights);
-    const float *w[1] = {weights}, *b[1] = {bias};
+    if (!l->rt->ledger.counting_only) channels_last(l, stored, conv->out, conv->in, taps, weights);
+    for (int64_t i = 0; i < dit_runtime_values(l->rt, conv->out); i++) placed[i] = bias[stored_row(l, i, conv->out)];
+    const float *w[1] = {weights}, *b[1] = {placed};
     DIT_TRY(l->rt->kernels->linear_pack(l->rt->pool, &l->rt->run, k, 1, w, b, &conv->out, &conv->weights));
     dit_arena_release_to(&l->rt->step, mark);
     return DIT_OK;
@@ -97,6 +107,7 @@ dit_status vae_load_conv(const vae_loader *l, int64_t in, int64_t out, const int
     va_end(args);
     *conv = (vae_conv){.in = in, .out = out, .kernel = {kernel[0], kernel[1], kernel[2]}};
     conv->front = kernel[0] - 1, conv->step = 1;
+    if (l->centred) conv->front = conv->back = kernel[0] / 2;
     conv->zeros = l->zeros, conv->replicate = l->replicate;
     return load_conv(l, prefix, conv);
 }
@@ -202,6 +213,11 @@ vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, va
     return y;
 }
 
+void vae_linear_add(const vae_walk *walk, const dit_linear *linear, vae_tensor x, vae_tensor y)
+{
+    apply_linear(walk, linear, x, y, true);
+}
+
 /* Copies lines of `channels` floats, dense. */
 static void copy_lines(const vae_walk *walk, const float *from, int64_t lines, int64_t channels, float *to)
 {
@@ -279,10 +295,10 @@ static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const va
 static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, dit_conv_args *args)
 {
     vae_bands *b = walk->bands;
-    int64_t front = conv->front, row = x->width * x->channels;
+    int64_t front = conv->front, row = x->width * x->channels, all = front + x->frames + conv->back;
     bool above, below;
     if (walk->memory->planning) {
-        if ((front + x->frames) * row > b->edge_floats) b->edge_floats = (front + x->frames) * row;
+        if (all * row > b->edge_floats) b->edge_floats = all * row;
         if (conv->zeros && x->channels > walk->memory->zero_floats) walk->memory->zero_floats = x->channels;
         return;
     }
@@ -290,6 +306,10 @@ static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae
     const float *kept = conv->cached ? conv->cache + front * x->height * row : NULL;
     if (above) fill_edge_front(walk, conv, x, kept, b->above);
     if (below) fill_edge_front(walk, conv, x, kept ? kept + front * row : NULL, b->below);
+    for (int64_t i = all - conv->back; i < all; i++) { /* as repeat_last does it with whole frames */
+        if (above) copy_lines(walk, b->above + (i - 1) * row, x->width, x->channels, b->above + i * row);
+        if (below) copy_lines(walk, b->below + (i - 1) * row, x->width, x->channels, b->below + i * row);
+    }
     args->above = above ? b->above : NULL;
     args->below = below ? b->below : NULL;
 }
@@ -313,15 +333,29 @@ static void take_kept(const vae_walk *walk, vae_conv *conv, const vae_tensor *x)
     if (conv->cached) vae_relay_take(walk->relay, &conv->passing, conv->cache, kept_floats(conv, x));
 }
 
+/* Repeats the last frame of x behind it, in x's own slot, and returns x with what is there. */
+static vae_tensor repeat_last(const vae_walk *walk, const vae_conv *conv, vae_tensor x)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor longer = x;
+    int64_t lines = x.height * x.width, frame = lines * x.channels;
+    longer.frames += conv->back;
+    float *data = vae_tensor_data(m, &longer);
+    for (int64_t t = x.frames; t < longer.frames && !m->planning; t++)
+        copy_lines(walk, data + (t - 1) * frame, lines, x.channels, data + t * frame);
+    return longer;
+}
+
 /* y = conv(x), or with `add` y += conv(x). */
 static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, vae_tensor y, bool add)
 {
     vae_memory *m = walk->memory;
     float *to = vae_tensor_data(m, &y);
-    const float *from = vae_tensor_data(m, &x);
     bool causal = conv->kernel[0] > 1;
+    vae_tensor seen = repeat_last(walk, conv, x);
+    const float *from = vae_tensor_data(m, &seen);
     take_kept(walk, conv, &x);
-    dit_conv_args args = {.weights = &conv->weights, .frames = x.frames, .height = x.height, .width = x.width};
+    dit_conv_args args = {.weights = &conv->weights, .frames = seen.frames, .height = x.height, .width = x.width};
     args.channels = x.channels, args.x = from, args.y = to, args.residual = add ? to : NULL;
     args.up = kind == VAE_CONV_UP ? 2 : 1, args.replicate = conv->replicate;
     args.stride[0] = conv->step, args.stride[1] = args.stride[2] = kind >= VAE_CONV_DOWN ? 2 : 1;
@@ -338,6 +372,11 @@ static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind,
         vae_relay_pass(walk->relay, &conv->passing, conv->cache, kept_floats(conv, &x));
 }
 
+void vae_conv_add(const vae_walk *walk, vae_conv *conv, vae_tensor x, vae_tensor y)
+{
+    apply_conv(walk, conv, VAE_CONV_PLAIN, x, y, true);
+}
+
 void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x)
 {
     dit_conv_args args = {.x = vae_tensor_data(walk->memory, &x)};
@@ -349,7 +388,7 @@ vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind 
     vae_tensor y = x;
     y.slot = to;
     y.channels = conv->out;
-    y.frames = (x.frames + conv->front - conv->kernel[0]) / conv->step + 1;
+    y.frames = (x.frames + conv->front + conv->back - conv->kernel[0]) / conv->step + 1;
     if (kind == VAE_CONV_UP) y.height *= 2, y.width *= 2;
     if (kind >= VAE_CONV_DOWN) y.height /= 2, y.width /= 2;
     apply_conv(walk, conv, kind, x, y, false);
@@ -471,6 +510,30 @@ vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to)
                                          .src_stride = {0, pixels * 2 * C, 2 * C},
                                          .dst = into + half * pixels * C,
                                          .dst_stride = {0, 2 * pixels * C, C}});
+    return y;
+}
+
+vae_tensor vae_spread_channels(const vae_walk *walk, vae_tensor x, int64_t time, int64_t space, int64_t skip, int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    y.slot = to;
+    y.frames = x.frames * time - skip, y.height *= space, y.width *= space;
+    y.channels /= time * space * space;
+    int64_t C = y.channels, line = y.width * C, frame = y.height * line;
+    dit_copy_args args = {.n1 = x.height, .n2 = x.width, .inner = C};
+    args.src_stride[0] = x.height * x.width * x.channels, args.src_stride[1] = x.width * x.channels;
+    args.src_stride[2] = x.channels;
+    args.dst_stride[0] = time * frame, args.dst_stride[1] = space * line, args.dst_stride[2] = space * C;
+    float *into = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    for (int64_t place = 0; place < time * space * space && !m->planning; place++) {
+        int64_t t = place / (space * space), row = place / space % space, column = place % space, first = t < skip;
+        args.n0 = x.frames - first;
+        args.src = from + first * args.src_stride[0] + place * C;
+        args.dst = into + (first * time + t - skip) * frame + row * line + column * C;
+        if (args.n0 > 0) ops_copy(m->rt, &args);
+    }
     return y;
 }
 

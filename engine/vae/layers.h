@@ -35,11 +35,13 @@ float *vae_tensor_data(vae_memory *m, const vae_tensor *x);
 dit_status vae_memory_allocate(vae_memory *m);
 
 /* A convolution with kernel [time, height, width]. If it is more than one frame deep it is causal: before the first
- * chunk the first frame repeats, or lie zeros; before later chunks lie the last frames of the chunk before. */
+ * chunk the first frame repeats, or lie zeros; before later chunks lie the last frames of the chunk before. Or it is
+ * centred: then there is one chunk, and the last frame repeats, too. */
 typedef struct {
     dit_linear weights;
     int64_t in, out, kernel[3];
     int64_t front;  /* frames before the first that it sees: kernel[0] - 1, or fewer where it shortens time */
+    int64_t back;   /* frames behind the last one that it sees, which repeats; 0 where it is causal */
     int64_t step;   /* stride in time */
     bool zeros;     /* before the first chunk lie zeros */
     bool replicate; /* the image's edges repeat */
@@ -83,10 +85,13 @@ typedef struct {
 typedef struct {
     dit_runtime *rt;
     const dit_weights *weights;
-    int64_t groups;                   /* of every norm; 0: RMS norms                                         */
-    int64_t depth;                    /* frames that a causal convolution sees; 1: a 2-D VAE                 */
-    int64_t condition;                /* latent channels that condition the norms; 0: none                   */
-    bool zeros, replicate;            /* of every causal convolution, as vae_conv has them                */
+    int64_t groups;        /* of every norm; 0: RMS norms                                         */
+    int64_t depth;         /* frames that a causal convolution sees; 1: a 2-D VAE                 */
+    int64_t condition;     /* latent channels that condition the norms; 0: none                   */
+    bool zeros, replicate; /* of every causal convolution, as vae_conv has them                */
+    bool centred;          /* convolutions see as many frames behind as before                 */
+    int64_t places; /* of a cell over which vae_spread_channels spreads what a layer gives: its rows are stored with the
+                       place fastest and packed with it slowest; 0: 1 */
     const char *inside, *shortcut_at; /* what follows a name: of causal convolutions, of shortcuts; NULL: nothing */
 } vae_loader;
 
@@ -105,9 +110,13 @@ int vae_other_slot(int a, int b);
 
 /* Applies a linear layer to x, into slot `to`. */
 vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, vae_tensor x, int to);
+/* y += linear(x). */
+void vae_linear_add(const vae_walk *walk, const dit_linear *linear, vae_tensor x, vae_tensor y);
 /* DOWN pads only after the last row and column, HALVE on both sides. */
 typedef enum { VAE_CONV_PLAIN, VAE_CONV_UP, VAE_CONV_DOWN, VAE_CONV_HALVE } vae_conv_kind;
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to);
+/* y += conv(x), of a plain one. */
+void vae_conv_add(const vae_walk *walk, vae_conv *conv, vae_tensor x, vae_tensor y);
 /* Returns this rank's rows of x, which every rank holds whole; x itself where a decode is not shared. */
 vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x);
 /* Applies norm and activation, into slot `to`, which may be that of x. */
@@ -120,6 +129,10 @@ vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *atte
 vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int64_t single, int to);
 /* Makes two frames of each: of the first half of the channels, then of the second. */
 vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to);
+
+/* Spreads the channels [time, space, space, C] of each position over a cell of so many frames, rows and columns. The first
+ * `skip` frames of the result, fewer than `time`, are left out. */
+vae_tensor vae_spread_channels(const vae_walk *walk, vae_tensor x, int64_t time, int64_t space, int64_t skip, int to);
 
 /* Keeps the last frames of x for the next chunk, of a convolution that is left out in this one. */
 void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x);

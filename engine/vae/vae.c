@@ -9,18 +9,15 @@
 #include <string.h>
 
 extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_autoencoder_kl_flux2,
-    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_qwen_image, dit_vae_autoencoder_kl_wan,
-    dit_vae_pixel_shuffle;
+    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_ltx_video, dit_vae_autoencoder_kl_qwen_image,
+    dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
-    &dit_vae_autoencoder_kl,
-    &dit_vae_autoencoder_kl_cogvideox,
-    &dit_vae_autoencoder_kl_flux2,
-    &dit_vae_autoencoder_kl_hunyuan_video,
-    &dit_vae_autoencoder_kl_qwen_image,
-    &dit_vae_autoencoder_kl_wan,
-    &dit_vae_pixel_shuffle,
+    &dit_vae_autoencoder_kl,           &dit_vae_autoencoder_kl_cogvideox,
+    &dit_vae_autoencoder_kl_flux2,     &dit_vae_autoencoder_kl_hunyuan_video,
+    &dit_vae_autoencoder_kl_ltx_video, &dit_vae_autoencoder_kl_qwen_image,
+    &dit_vae_autoencoder_kl_wan,       &dit_vae_pixel_shuffle,
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
@@ -64,9 +61,21 @@ dit_status dit_vae_scale(const dit_vae_facts *f, int64_t cells, float *latents)
     return DIT_OK;
 }
 
+/* x std / scaling_factor + mean, by the statistics of the weights. */
+static void scale_channels(const dit_vae *vae, int64_t cells, float *latents)
+{
+    const dit_vae_facts *f = &vae->facts;
+    for (int64_t i = 0; i < f->latent_channels * cells; i++) {
+        float spread = latents[i] * vae->channel_deviation[i / cells];
+        latents[i] = (float)(spread / f->scaling_factor) + vae->channel_mean[i / cells];
+    }
+}
+
 dit_status dit_vae_prepare(const dit_vae *vae, float *latents)
 {
     int64_t height = vae->params.height, width = vae->params.width, cells = vae->params.frames * height * width;
+    if (vae->channel_mean) scale_channels(vae, cells, latents);
+    if (vae->channel_mean) return DIT_OK;
     if (!vae->patch_mean) return dit_vae_scale(&vae->facts, cells, latents);
     for (int64_t i = 0; i < vae->facts.latent_channels * cells; i++) {
         int64_t x = i % width, y = i / width % height, value = i / cells * 4 + y % 2 * 2 + x % 2;
@@ -513,6 +522,7 @@ static dit_status decode_own(dit_vae *vae, int64_t frames, const float *latents,
     const dit_vae_params *p = &vae->params;
     int64_t spatial = vae->facts.spatial;
     vae->parts_done = 0;
+    dit_torch_seed(&vae->generator, vae->params.seed);
     if (vae->tiled) return decode_tiled(vae, latents, image);
     return vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
                               dense_planes(image, frames, p->height * spatial, p->width * spatial));

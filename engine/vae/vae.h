@@ -34,6 +34,8 @@ typedef struct {
     int64_t latent_channels, image_channels;
     bool weightless;           /* a file of weights has nothing for it */
     bool normed_patches;       /* the weights have mean and deviation of each value of a patch of 2 x 2 cells */
+    bool normed_channels;      /* they have mean and deviation of each channel, beside the factor */
+    bool told_timestep;        /* the decoder is told a timestep */
     int64_t spatial, temporal; /* compression */
     bool one_first;            /* the first latent frame is one frame; else only that of an odd number of them */
     double scaling_factor, shift_factor;
@@ -54,8 +56,10 @@ typedef struct {
     bool tiling;
     int64_t tile_height_px, tile_width_px;          /* 0: the facts' */
     double tile_overlap_height, tile_overlap_width; /* 0: the facts' */
-    dit_vae_tap *tap;                               /* NULL: none */
-    void (*told)(void *context, int done, int of);  /* NULL, or called after each part of a decode, for progress */
+    double timestep;  /* of a decode, from 0 to 1; for decoders that are told one (told_timestep) */
+    uint64_t seed;    /* of noise that a decoder adds: PyTorch's default generator gets it before each decode */
+    dit_vae_tap *tap; /* NULL: none */
+    void (*told)(void *context, int done, int of); /* NULL, or called after each part of a decode, for progress */
     void *context;
 } dit_vae_params;
 
@@ -71,8 +75,8 @@ int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
  * deviations of another number of channels. */
 dit_status dit_vae_scale(const dit_vae_facts *facts, int64_t cells, float *latents);
 
-/* Likewise for a VAE that is made, whose weights may have the statistics (normed_patches); latents [C, frames, height,
- * width] of its extents. */
+/* Likewise for a VAE that is made, whose weights may have the statistics (normed_patches, normed_channels); latents [C, frames,
+ * height, width] of its extents. */
 dit_status dit_vae_prepare(const dit_vae *vae, float *latents);
 
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,

@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_VAE_IMPL_H
 #define DIT_ENGINE_VAE_IMPL_H
 
+#include "base/torch_random.h"
 #include "engine/vae/layers.h"
 #include "engine/vae/vae.h"
 
@@ -46,6 +47,8 @@ struct dit_vae {
     vae_relay relay; /* of one that is shared by frames      */
     void *state;
     float *patch_mean, *patch_deviation; /* [4 latent channels] in host memory where patches are normed, else NULL */
+    float *channel_mean, *channel_deviation; /* [latent channels] likewise, where channels are normed */
+    dit_torch_generator generator;           /* seeded before each decode */
     int parts, parts_done; /* parts of one tile's decode, as the dry walk counted; parts done of the current decode */
     bool tiled;
     vae_extents tile;       /* latents of a tile; untiled: all latents    */

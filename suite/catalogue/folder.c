@@ -104,7 +104,7 @@ static dit_status take_vae(const model_folder *f, suite_vae *vae)
     suite_vae_release(vae);
     *vae = (suite_vae){.name = "of the folder", .title = "of the folder", .config = config, .built = true};
     DIT_TRY(set_number(model->latent, "channels", facts.latent_channels));
-    DIT_TRY(set_number(model->latent, "vae_spatial", INT64_C(1) << facts.ups));
+    DIT_TRY(set_number(model->latent, "vae_spatial", (facts.patch ? facts.patch : 1) << facts.ups));
     return model->video ? set_number(model->latent, "vae_temporal", facts.temporal) : DIT_OK;
 }
 

@@ -774,6 +774,20 @@ static dit_status check_vae(const request_builder *b)
                           "alone");
 }
 
+/* What LTX-Video's decoder is told: the option, the recorded call, the pipeline's default, which the engine has. */
+static void add_decode_timestep(dit_json_writer *w, const request_builder *b, cJSON *vae)
+{
+    const struct {
+        const char *key;
+        double asked;
+    } values[] = {{"decode_timestep", b->r->decode_timestep}, {"decode_noise_scale", b->r->decode_noise_scale}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        double value = values[i].asked;
+        if (isnan(value)) value = dit_json_number_or(b->call.root, values[i].key, NAN);
+        if (!isnan(value)) dit_json_put_number(w, vae, values[i].key, value);
+    }
+}
+
 static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
 {
     dit_json_writer w = {0};
@@ -784,6 +798,7 @@ static dit_status add_picture(request_builder *b, cJSON *document, const char *f
         hand_over(&w, vae, "config", &b->vae);
         if (!codec) DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
         dit_json_put_bool(&w, vae, "tiling", b->r->tiling);
+        add_decode_timestep(&w, b, vae);
         if (b->r->vae_split) dit_json_put_string(&w, vae, "split", b->r->vae_split);
     }
     picture = dit_json_put_object(&w, document, "picture");

@@ -37,7 +37,8 @@ typedef struct {
     double strength;                  /* how much of it is replaced; NAN: 0.6, as pipelines have it  */
     const char *frames;               /* of a clip: animated, numbered, mp4 or webm */
     bool tiling, latents_only, pixels, trace, probe, fp8_linear, no_graphs;
-    const char *vae_split; /* what ranks of a shared decode divide; NULL: rows */
+    double decode_timestep, decode_noise_scale; /* of a VAE that is told a timestep; NAN: the pipeline's */
+    const char *vae_split;                      /* what ranks of a shared decode divide; NULL: rows */
     dit_parallel parallel;
     const char *cache;   /* settings as JSON (docs/caches.md) */
     dit_offload offload; /* where weights lie that are not resident (docs/memory.md)               */

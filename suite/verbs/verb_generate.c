@@ -507,7 +507,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 55 };
+    enum { OWN = 57 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
                          SUITE_FOREIGN_MOST + 1] = {{0}};
@@ -522,6 +522,8 @@ int suite_verb_generate(int argc, char **argv)
                          .strength = NAN,
                          .cfg_normalization = NAN,
                          .cfg_trunc_ratio = NAN,
+                         .decode_timestep = NAN,
+                         .decode_noise_scale = NAN,
                          .flow_shift = NAN,
                          .noise = "torch",
                          .attention = "auto",
@@ -581,6 +583,11 @@ int suite_verb_generate(int argc, char **argv)
          &r->cfg_normalization, 0, 0},
         {"cfg_trunc_ratio", 0, SUITE_OPTION_NUMBER, "R",
          "guide this share of the steps, from the first on (Lumina-Image 2.0; 1)", &r->cfg_trunc_ratio, 0, 0},
+        {"decode_timestep", 0, SUITE_OPTION_NUMBER, "T",
+         "what the VAE's decoder is told, from 0 to 1 (LTX-Video from 0.9.1 on; 0)", &r->decode_timestep, 0, 0},
+        {"decode_noise_scale", 0, SUITE_OPTION_NUMBER, "S",
+         "share of noise that latents are mixed with before they are decoded (LTX-Video; --decode_timestep)",
+         &r->decode_noise_scale, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
         {"seed", 0, SUITE_OPTION_INT, "N", "seed of the noise and of seeded embeddings", &r->seed, 0,
          INT64_C(9007199254740991)},

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Makes the folders of video VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi.
+
+    pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
+    engine/tests/golden/later_vae.py OUT [FOLDER...]
+
+Weights are rounded to bf16 and stored so, without the encoder's; diffusers decodes in float32. `temb` of the inputs is the decode
+timestep. Noise that a decoder adds is that of torch.manual_seed(0) before the decode.
+"""
+import json
+import sys
+from pathlib import Path
+
+import diffusers
+import torch
+from diffusers import AutoencoderKLLTXVideo, AutoencoderKLMochi
+
+from video_vae import distance, randomise, save, table
+
+LTX = {"_class_name": "AutoencoderKLLTXVideo", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3, "latent_channels": 6,
+       "block_out_channels": [4, 4, 4], "down_block_types": ["LTXVideoDownBlock3D"] * 3, "downsample_type": ["conv"] * 3,
+       "layers_per_block": [1, 1, 1, 1], "spatio_temporal_scaling": [True, True, False], "patch_size": 2, "patch_size_t": 1,
+       "resnet_norm_eps": 1e-6, "scaling_factor": 1.0, "encoder_causal": True}
+KINDS = {
+    "vae_ltx_video": (AutoencoderKLLTXVideo, {
+        **LTX, "decoder_block_out_channels": [4, 8, 8], "decoder_layers_per_block": [1, 2, 1, 1], "decoder_causal": False,
+        "decoder_spatio_temporal_scaling": [True, True, False], "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3,
+        "upsample_factor": [1] * 3, "timestep_conditioning": False},
+        [2, 6, 3, 3, 4], None, "As 0.9.0: no timestep; blocks that change their width. 3 latent frames give 9."),
+    "vae_ltx_video_timestep": (AutoencoderKLLTXVideo, {
+        **LTX, "decoder_block_out_channels": [8, 16], "decoder_layers_per_block": [1, 2, 1], "decoder_causal": False,
+        "decoder_spatio_temporal_scaling": [True, True], "decoder_inject_noise": [True, True, False], "upsample_residual": [True, True],
+        "upsample_factor": [2, 2], "timestep_conditioning": True, "spatial_compression_ratio": 8, "temporal_compression_ratio": 4},
+        [1, 6, 3, 3, 5], 0.05, "As 0.9.1: a timestep of 0.05, noise, selections around upsamplings that halve the channels."),
+    "vae_ltx_video_causal": (AutoencoderKLLTXVideo, {
+        **LTX, "decoder_block_out_channels": [8, 8], "decoder_layers_per_block": [1, 1, 1], "decoder_causal": True, "patch_size": 4,
+        "decoder_spatio_temporal_scaling": [True, False], "decoder_inject_noise": [False] * 3, "upsample_residual": [True, False],
+        "upsample_factor": [1, 1], "timestep_conditioning": False, "spatial_compression_ratio": 8, "temporal_compression_ratio": 2},
+        [1, 6, 4, 3, 4], None, "Convolutions look back only; patches of 4 x 4 pixels; a selection that repeats channels."),
+    "vae_mochi": (AutoencoderKLMochi, {
+        "_class_name": "AutoencoderKLMochi", "_diffusers_version": "0.42.1", "in_channels": 15, "out_channels": 3, "latent_channels": 4,
+        "encoder_block_out_channels": [32, 32, 32], "decoder_block_out_channels": [32, 32, 64], "layers_per_block": [1, 1, 0, 0],
+        "act_fn": "silu", "temporal_expansions": [2, 3], "spatial_expansions": [2, 2], "add_attention_block": [False] * 4,
+        "latents_mean": [-0.1, 0.2, 0.0, 0.3], "latents_std": [0.9, 1.1, 0.8, 1.2], "scaling_factor": 1.0},
+        [1, 4, 3, 4, 5], None, "3 latent frames give 18, of which the first 5 are dropped. Norms have 32 groups, whatever the width."),
+}
+
+
+def decode(model, latents, temb):
+    torch.manual_seed(0)
+    more = {} if temb is None else {"temb": torch.tensor([temb], dtype=latents.dtype).expand(len(latents))}
+    return model.decode(latents, **more, return_dict=False)[0]
+
+
+def make(out, name):
+    kind, config, shape, temb, text = KINDS[name]
+    torch.manual_seed(1)
+    arguments = {key: value for key, value in config.items() if not key.startswith("_")}
+    model = kind(**arguments).eval()
+    randomise(model.decoder)
+    if hasattr(model, "latents_mean"):
+        model.latents_mean.normal_(0, 0.3)
+        model.latents_std.uniform_(0.5, 2)
+    if config.get("timestep_conditioning"):
+        model.decoder.timestep_scale_multiplier.fill_(1000)
+    model = model.to(torch.bfloat16).float()
+    inputs = {"latents": torch.randn(shape)} | ({} if temb is None else {"temb": torch.tensor([temb])})
+    output = {"output": decode(model, inputs["latents"], temb)}
+    noisy = any(config.get("decoder_inject_noise", []))
+    far = "not comparable, as noise is drawn in its type" if noisy else \
+        f'{distance(output["output"], decode(model.double(), inputs["latents"].double(), temb)):.2g}'
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    weights = {key: value.to(torch.bfloat16) for key, value in model.state_dict().items() if not key.startswith("encoder.")}
+    save(folder / "diffusion_pytorch_model.safetensors", weights)
+    save(folder / "inputs.safetensors", inputs)
+    save(folder / "output.safetensors", output)
+    (folder / "README.md").write_text(
+        f"# {name}\n\nClass `{config['_class_name']}` of diffusers {diffusers.__version__} (PyTorch {torch.__version__.split('+')[0]}), float32 on "
+        f"CPU, random weights in bf16; made by `later_vae.py`.\n\n{text}\n\n`latents` is what `vae.decode` receives. float32 against "
+        f"float64, relative L2: {far}.\n\n### inputs\n\n{table(inputs)}\n### outputs\n\n{table(output)}")
+
+
+def main():
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        for name in sys.argv[2:] or KINDS:
+            make(Path(sys.argv[1]), name)
+
+
+if __name__ == "__main__":
+    main()
