@@ -6,7 +6,7 @@ enum { PICTURE_BYTES = 4, MID_RESNETS = 2, KEPT = 2 /* frames that a convolution
 
 bool dit_chunks_has(dit_rows_decoder decoder)
 {
-    return decoder == DIT_ROWS_WAN || decoder == DIT_ROWS_COGVIDEOX;
+    return decoder == DIT_ROWS_WAN || decoder == DIT_ROWS_COGVIDEOX || decoder == DIT_ROWS_MOCHI;
 }
 
 int64_t dit_chunks_count(dit_rows_decoder decoder, int64_t frames)
@@ -19,7 +19,7 @@ int64_t dit_chunks_count(dit_rows_decoder decoder, int64_t frames)
 int64_t dit_chunk_frames(const dit_rows_facts *f, int64_t first)
 {
     int64_t latents = dit_chunk_latents(f->decoder, f->frames, first);
-    bool one_first = f->decoder == DIT_ROWS_WAN ? first == 0 : latents % 2;
+    bool one_first = f->decoder == DIT_ROWS_COGVIDEOX ? latents % 2 : first == 0;
     return one_first ? (latents - 1) * f->temporal + 1 : latents * f->temporal;
 }
 
@@ -29,7 +29,7 @@ dit_status dit_chunks_check(int degree, const dit_rows_facts *f)
     if (!dit_chunks_has(f->decoder))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "split frames: this decoder does not walk a video chunk by chunk"),
-            "AutoencoderKLWan and AutoencoderKLCogVideoX do; others can be shared by rows");
+            "AutoencoderKLWan, AutoencoderKLCogVideoX and AutoencoderKLMochi do; others can be shared by rows");
     int64_t chunks = dit_chunks_count(f->decoder, f->frames);
     if (chunks >= degree) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE,
@@ -58,11 +58,25 @@ static void add_resnet(kept *k, int64_t area, int64_t in, int64_t out)
     add_convolution(k, area, out);
 }
 
+/* Of Mochi's blocks. */
+static kept kept_of_mochi(const dit_rows_facts *f)
+{
+    kept k = {0};
+    int64_t area = f->height * f->width;
+    for (int i = 0; i < f->stages + 2; i++) {
+        int64_t channels = f->widths[i ? i - 1 : 0];
+        for (int64_t j = 0; j < f->layers[i]; j++) add_resnet(&k, area, channels, channels);
+        if (i > 0 && i <= f->stages) area *= 4;
+    }
+    return k;
+}
+
 /* Adds all that a chunk passes on. The convolutions by which Wan doubles time leave the first chunk out. */
 static kept kept_of(const dit_rows_facts *f, bool begins)
 {
     kept k = {0};
     int64_t area = f->height * f->width, channels = f->widths[0];
+    if (f->decoder == DIT_ROWS_MOCHI) return kept_of_mochi(f);
     add_convolution(&k, area, f->latent_channels);
     for (int i = 0; i < MID_RESNETS; i++) add_resnet(&k, area, channels, channels);
     for (int stage = 0; stage < f->stages; stage++) {

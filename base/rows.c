@@ -41,6 +41,10 @@ static const struct {
      {DIT_ROWS_LTX, .stages = 4, .widths = {512, 512, 256, 128}, .layers = {4, 3, 3, 3, 4}, .factors = {1, 1, 1, 1},
       .latent_channels = 128, .patch = 4},
      0},
+    {"AutoencoderKLMochi",
+     {DIT_ROWS_MOCHI, .stages = 3, .widths = {768, 512, 256, 128}, .layers = {3, 6, 4, 3, 3}, .factors = {3, 2, 1},
+      .groups = 32, .latent_channels = 12},
+     0},
     {DIT_PIXEL_SHUFFLE, {DIT_ROWS_PIXELS, .stages = 2, .temporal = 1, .latent_channels = 12}, 1},
 };
 
@@ -175,6 +179,25 @@ static dit_status read_ltx(const dit_json *doc, const cJSON *config, const char 
     return read_reversed(doc, config, at, "upsample_factor", 1, out->stages, out->factors);
 }
 
+/* Mochi: a width more than there are stages, which all double rows and columns. */
+static dit_status read_mochi(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    const cJSON *widths = NULL;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "latent_channels", 1, MAX_COUNT, &out->latent_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, MAX_COUNT, &out->image_channels));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "decoder_block_out_channels", &widths));
+    if (widths) out->stages = cJSON_GetArraySize(widths) - 1;
+    if (out->stages < 0 || out->stages >= DIT_ROWS_STAGES)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "decoder_block_out_channels has no 1 to %d entries",
+                             DIT_ROWS_STAGES);
+    DIT_TRY(read_reversed(doc, config, at, "decoder_block_out_channels", 1, out->stages + 1, out->widths));
+    DIT_TRY(read_reversed(doc, config, at, "layers_per_block", 0, out->stages + 2, out->layers));
+    DIT_TRY(read_reversed(doc, config, at, "temporal_expansions", 1, out->stages, out->factors));
+    out->ups = out->stages, out->temporal = 1;
+    for (int i = 0; i < out->stages; i++) out->temporal *= out->factors[i];
+    return DIT_OK;
+}
+
 /* AutoencoderKL and those that are described as it is. */
 static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
 {
@@ -231,6 +254,8 @@ dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *poin
         DIT_TRY(read_wan(doc, config, at, out));
     else if (out->decoder == DIT_ROWS_LTX)
         DIT_TRY(read_ltx(doc, config, at, out));
+    else if (out->decoder == DIT_ROWS_MOCHI)
+        DIT_TRY(read_mochi(doc, config, at, out));
     else
         DIT_TRY(read_kl(doc, config, at, out));
     DIT_TRY(dit_rows_read_split(doc, vae, pointer, &out->split));
@@ -292,6 +317,7 @@ dit_status dit_rows_check(int degree, const dit_rows_facts *facts)
 /* Counts for one image: convolutions and norms that exchange, and the floats of all single rows that are sent. */
 typedef struct {
     int64_t convolutions, norms, edge_floats;
+    int64_t moments; /* doubles that norms of single frames reduce */
 } tally;
 
 static void add_convolution(tally *t, int64_t frames, int64_t width, int64_t channels)
@@ -351,7 +377,7 @@ static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, bool begins, t
 int64_t dit_chunk_latents(dit_rows_decoder decoder, int64_t frames, int64_t first)
 {
     enum { PAIR = 2 };
-    if (decoder != DIT_ROWS_COGVIDEOX) return 1;
+    if (decoder != DIT_ROWS_COGVIDEOX && decoder != DIT_ROWS_MOCHI) return 1;
     int64_t chunk = first == 0 && frames % PAIR ? PAIR + 1 : PAIR;
     return chunk < frames - first ? chunk : frames - first;
 }
@@ -395,6 +421,21 @@ static int64_t add_ltx(const dit_rows_facts *f, tally *t)
     return frames;
 }
 
+/* Adds a chunk of Mochi's, whose norms reduce the moments of each frame. Returns how many frames it becomes. */
+static int64_t add_mochi(const dit_rows_facts *f, int64_t frames, bool begins, tally *t)
+{
+    int64_t width = f->width;
+    for (int i = 0; i < f->stages + 2; i++) {
+        int64_t channels = f->widths[i ? i - 1 : 0];
+        for (int64_t j = 0; j < f->layers[i]; j++) {
+            add_resnet(t, frames, width, channels, channels);
+            t->moments += 2 * (2 * f->groups * frames + 1);
+        }
+        if (i > 0 && i <= f->stages) frames *= f->factors[i - 1], width *= 2;
+    }
+    return begins ? frames - f->temporal + 1 : frames;
+}
+
 /* Adds all frames of one image or video; returns how many frames it becomes. */
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
@@ -404,7 +445,8 @@ static int64_t add_clip(const dit_rows_facts *f, tally *t)
     if (f->decoder == DIT_ROWS_LTX) return add_ltx(f, t);
     for (int64_t first = 0; first < f->frames; first += frames) {
         frames = dit_chunk_latents(f->decoder, f->frames, first);
-        out += add_chunk(f, frames, first == 0, t);
+        bool mochi = f->decoder == DIT_ROWS_MOCHI;
+        out += mochi ? add_mochi(f, frames, first == 0, t) : add_chunk(f, frames, first == 0, t);
     }
     return out;
 }
@@ -418,11 +460,12 @@ void dit_rows_predict(const dit_rows_facts *f, int degree, int rank, dit_volume_
     memset(out, 0, sizeof *out);
     if (degree <= 1) return;
     int64_t planes = f->image_channels * add_clip(f, &t) * f->pictures;
+    int64_t moments = t.moments ? t.moments : t.norms * (2 * f->groups + 1);
     int64_t patch = f->patch ? f->patch : 1, share = dit_rows_share(f->height, degree, rank, &first);
     int64_t share_bytes = ((share * patch) << up) * ((f->width * patch) << up) * PICTURE_BYTES;
     at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_DECODE] = (dit_volume){
         f->pictures * neighbours * t.edge_floats * element_bytes, f->pictures * neighbours * t.convolutions};
-    at[DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_DECODE] = (dit_volume){
-        f->pictures * others * t.norms * (2 * f->groups + 1) * MOMENT_BYTES, f->pictures * others * t.norms};
+    at[DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_DECODE] =
+        (dit_volume){f->pictures * others * moments * MOMENT_BYTES, f->pictures * others * t.norms};
     at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_DECODE] = (dit_volume){others * planes * share_bytes, others * planes};
 }

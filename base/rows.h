@@ -7,7 +7,8 @@
  * AutoencoderKL (and AutoencoderKLFlux2, which decodes as it does) is cut after its middle block, whose attention sees the whole image; every rank has the latents and
  * computes everything before the cut; so are AutoencoderKLWan (and AutoencoderKLQwenImage), whose norms see one position each and need nothing of
  * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX and AutoencoderKLLTXVideo, whose norms see one position each, too,
- * have no such attention and are cut before their first convolution. PixelShuffle moves pixels and has no layers: only the image is gathered. */
+ * have no such attention and are cut before their first convolution; so is AutoencoderKLMochi, whose norms have moments of each
+ * frame. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
 
@@ -27,6 +28,7 @@ typedef enum {
     DIT_ROWS_WAN,       /* chunks of one latent frame; upsampling halves the channels                     */
     DIT_ROWS_HUNYUAN,   /* all latent frames at once, or tiles of DIT_HUNYUAN_TILE that overlap, in time  */
     DIT_ROWS_LTX,       /* all latent frames at once; each block has layers of its own                    */
+    DIT_ROWS_MOCHI,     /* chunks of two latent frames; every stage doubles rows and columns, and makes frames */
     DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
 } dit_rows_decoder;
 
@@ -49,9 +51,9 @@ typedef struct {
     unsigned doubles;                  /* bit i: stage i doubles the frames                     */
     int64_t widths[DIT_ROWS_STAGES];   /* channels of each stage                              */
     int64_t resnets, groups, temporal; /* residual blocks per stage; groups per norm; frames per latent frame */
-    int64_t
-        layers[DIT_ROWS_STAGES + 1];  /* LTX: residual blocks of the middle, then of each stage, instead of `resnets` */
-    int64_t factors[DIT_ROWS_STAGES]; /* LTX: what a stage divides its width by                              */
+    /* LTX and Mochi: residual blocks of the middle, of each stage, and of Mochi's end, instead of `resnets`; what a stage of LTX
+     * divides its width by, and how many frames one of Mochi makes of one. */
+    int64_t layers[DIT_ROWS_STAGES + 2], factors[DIT_ROWS_STAGES];
     int64_t latent_channels, image_channels;
     int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
     bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */
@@ -78,8 +80,8 @@ int64_t dit_rows_share(int64_t rows, int degree, int rank, int64_t *first);
 /* Returns DIT_OK, or why the decode cannot be shared: DIT_ERR_CONSTRAINT_DEGREE when a rank would have no row of
  * latents, DIT_ERR_UNSUPPORTED for tiles. */
 dit_status dit_rows_check(int degree, const dit_rows_facts *facts);
-/* Returns how many latent frames the chunk that begins at `first` has, which is decoded by itself: one, or of CogVideoX two;
- * an odd number begins with three. */
+/* Returns how many latent frames the chunk that begins at `first` has, which is decoded by itself: one, or of CogVideoX and
+ * Mochi two; an odd number begins with three. */
 int64_t dit_chunk_latents(dit_rows_decoder decoder, int64_t frames, int64_t first);
 /* Says how many latent frames the tile of AutoencoderKLHunyuanVideo that begins at `first` has; 0: no tile, as it would only
  * repeat a frame. */

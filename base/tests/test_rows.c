@@ -30,6 +30,11 @@ static const char wan[] = "\"_class_name\": \"AutoencoderKLWan\", \"base_dim\": 
                           "\"num_res_blocks\": 1, \"temperal_downsample\": [false, true], \"z_dim\": 4";
 static const char hunyuan[] = "\"_class_name\": \"AutoencoderKLHunyuanVideo\", \"block_out_channels\": [4, 8, 8, 16],"
                               "\"norm_num_groups\": 4, \"layers_per_block\": 1";
+static const char ltx[] = "\"_class_name\": \"AutoencoderKLLTXVideo\", \"decoder_block_out_channels\": [4, 8],"
+                          "\"decoder_layers_per_block\": [1, 1, 2], \"decoder_spatio_temporal_scaling\": [true, true],"
+                          "\"latent_channels\": 3, \"patch_size\": 2";
+static const char mochi[] = "\"_class_name\": \"AutoencoderKLMochi\", \"decoder_block_out_channels\": [32, 64],"
+                            "\"layers_per_block\": [1, 0, 2], \"temporal_expansions\": [3], \"latent_channels\": 4";
 static const char codec[] = "\"_class_name\": \"PixelShuffle\"";
 
 static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
@@ -160,6 +165,50 @@ static void what_cannot_be_shared_is_refused(void **state)
     facts.tiling = true;
     assert_int_equal(dit_shared_decode_check(1, &facts), DIT_OK);
     assert_int_equal(dit_shared_decode_check(2, &facts), DIT_ERR_UNSUPPORTED);
+}
+
+/* Latents 4 x 2 in two frames. A middle of two residual blocks of 8 channels; the first stage becomes three frames of width 4; the
+ * second leads 8 channels to 4 and becomes five frames of width 8. Norms send nothing. */
+static void a_clip_of_ltx_video_is_cut_from_its_first_convolution(void **state)
+{
+    dit_rows_facts facts = facts_of(ltx, 32, 16, 5);
+    (void)state;
+    assert_int_equal(facts.frames, 2);
+    assert_int_equal(facts.height, 4);
+    assert_int_equal(facts.temporal, 4);
+    int64_t coarse = 2 * 2 * (3 + 4 * 8 + 8), middle = 3 * 4 * (2 * 8 + 8 + 4 + 4), fine = 5 * 8 * (2 * 4 + 4);
+    dit_volume edges = volume_of(&facts, 2, 0, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, 4 * (coarse + middle + fine));
+    assert_int_equal(edges.messages, 1 + 4 + 1 + 2 + 2 + 1 + 2 + 1);
+    assert_int_equal(volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_REDUCE).messages, 0);
+    dit_volume image = volume_of(&facts, 2, 0, DIT_COLLECTIVE_ALL_GATHER);
+    assert_int_equal(image.messages, 3 * 5);
+    assert_int_equal(image.bytes, 3 * 5 * (2 * 8) * 16 * 4);
+    assert_int_equal(dit_shared_decode_check(5, &facts), DIT_ERR_CONSTRAINT_DEGREE);
+}
+
+/* Latents 4 x 2 in four frames, two chunks of two. Two residual blocks of 64 channels, then one of 32 over six frames of width 4.
+ * Every frame of a norm has moments of its own. By frames, the first chunk passes on two frames a convolution. */
+static void a_clip_of_mochi_reduces_moments_of_each_frame(void **state)
+{
+    dit_rows_facts facts = facts_of(mochi, 8, 4, 10);
+    (void)state;
+    assert_int_equal(facts.frames, 4);
+    dit_volume edges = volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, 4 * 2 * (4 * 2 * 2 * 64 + 2 * 6 * 4 * 32));
+    assert_int_equal(edges.messages, 2 * 6);
+    dit_volume moments = volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(moments.messages, 2 * 6);
+    assert_int_equal(moments.bytes, 8 * 2 * (4 * (2 * 32 * 2 + 1) + 2 * (2 * 32 * 6 + 1)));
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).messages, 3 * 10);
+    facts.split = DIT_SPLIT_FRAMES;
+    assert_int_equal(dit_chunk_frames(&facts, 0), 4);
+    assert_int_equal(dit_chunk_frames(&facts, 2), 6);
+    edges = volume_of(&facts, 2, 0, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.messages, 6);
+    assert_int_equal(edges.bytes, 4 * 2 * (4 * 8 * 64 + 2 * 32 * 32));
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV).messages, 0);
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).bytes, 3 * 6 * (8 * 4) * 4);
 }
 
 static dit_status read_text(const char *text)
@@ -315,6 +364,8 @@ int main(void)
         cmocka_unit_test(a_clip_is_cut_from_its_first_convolution_and_by_chunks),
         cmocka_unit_test(a_clip_of_wan_sends_rows_only),
         cmocka_unit_test(a_clip_of_hunyuan_video_is_cut_into_tiles_in_time),
+        cmocka_unit_test(a_clip_of_ltx_video_is_cut_from_its_first_convolution),
+        cmocka_unit_test(a_clip_of_mochi_reduces_moments_of_each_frame),
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(other_configs_are_refused),
         cmocka_unit_test(a_chunk_passes_on_what_convolutions_keep),

@@ -3,8 +3,8 @@
  *   {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false, "split": "rows",
  *    "decode_timestep": 0, "decode_noise_scale": 0}
  *
- * Classes without weights need none. The last two are for classes that are told a timestep, and mean what they mean in LTXPipeline:
- * latents are mixed with that share of noise, by default as much as the timestep says.
+ * Classes without weights need none. The last two are for classes that are told a timestep, and mean what they mean in
+ * LTXPipeline: latents are mixed with that share of noise, by default as much as the timestep says.
  *
  * One rank decodes, or all ranks share each decode: its rows, or with split "frames" its frames. */
 #ifndef DIT_ENGINE_DECODE_H
@@ -43,13 +43,13 @@ dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const
  * told no timestep. */
 dit_status dit_decoder_read_timestep(const dit_json *doc, const cJSON *vae, const char *pointer,
                                      const dit_vae_facts *facts, double *timestep, double *noise_scale);
-/* Loads the weights and takes all memory from `rt`. seed: the VAE's (dit_vae_params). sharers: the ranks that share each decode, or NULL. num_frames: how
- * many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
+/* Loads the weights and takes all memory from `rt`. seed: the VAE's (dit_vae_params). sharers: the ranks that share each
+ * decode, or NULL. num_frames: how many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
  * VAE does not fit the latents; those of opening and loading. */
 dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
                             uint64_t seed, dit_comm *sharers);
-/* Decodes one image of those that `sampler` has gathered into decoder->image. Errors: as dit_vae_decode; DIT_ERR_UNSUPPORTED where
- * noise is mixed in behind a scheduler that draws two tensors a step. */
+/* Decodes one image of those that `sampler` has gathered into decoder->image. Errors: as dit_vae_decode; DIT_ERR_UNSUPPORTED
+ * where noise is mixed in behind a scheduler that draws two tensors a step. */
 dit_status dit_decoder_run(dit_decoder *decoder, const dit_sampler *sampler, int64_t image);
 void dit_decoder_close(dit_decoder *decoder); /* accepts a zeroed one */
 

@@ -63,6 +63,14 @@ for kind in "${chats[@]}"; do
         skip "chat.py makes $kind again" "there is no $later with PyTorch, diffusers and transformers"
     fi
 done
+for kind in ltx ltx_timestep mochi; do
+    later_again() { "$later" engine/tests/pipelines/later_video.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
+    if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then
+        check "later_video.py makes $kind again, its files byte by byte" later_again
+    else
+        skip "later_video.py makes $kind again" "there is no $later with PyTorch, diffusers and transformers"
+    fi
+done
 reference_again() {
     mkdir -p "$work/kontext" && "$later" engine/tests/pipelines/kontext.py engine/tests/pipelines/flux "$work/kontext/made" &&
         mkdir -p "$work/kontext/shipped" && cp engine/tests/pipelines/flux/reference.safetensors "$work/kontext/shipped/" &&

@@ -18,7 +18,18 @@ static const char wan_text[] = "{\"_class_name\": \"AutoencoderKLWan\", \"base_d
 static const char hunyuan_text[] =
     "{\"_class_name\": \"AutoencoderKLHunyuanVideo\", \"block_out_channels\": [8, 8, 16], \"latent_channels\": 4,"
     "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"spatial_compression_ratio\": 4}";
-static const char *const clip_texts[] = {cog_text, wan_text, hunyuan_text};
+static const char mochi_text[] =
+    "{\"_class_name\": \"AutoencoderKLMochi\", \"decoder_block_out_channels\": [32, 32], \"latent_channels\": 4,"
+    "\"layers_per_block\": [1, 0, 1], \"temporal_expansions\": [2], \"spatial_expansions\": [2]}";
+static const char ltx_text[] =
+    "{\"_class_name\": \"AutoencoderKLLTXVideo\", \"decoder_block_out_channels\": [8, 8], \"latent_channels\": 4,"
+    "\"decoder_layers_per_block\": [1, 1, 1], \"decoder_spatio_temporal_scaling\": [true, true]}";
+static const char denoising_text[] =
+    "{\"_class_name\": \"AutoencoderKLLTXVideo\", \"decoder_block_out_channels\": [8, 16], \"latent_channels\": 4,"
+    "\"decoder_layers_per_block\": [1, 1, 1], \"decoder_spatio_temporal_scaling\": [true, true],"
+    "\"upsample_factor\": [2, 2], \"upsample_residual\": [true, true], \"timestep_conditioning\": true,"
+    "\"decoder_inject_noise\": [true, true, true]}";
+static const char *const clip_texts[] = {cog_text, wan_text, hunyuan_text, mochi_text};
 enum { CLIP_TEXTS = sizeof clip_texts / sizeof *clip_texts };
 
 /* A VAE of seeded weights with what it lives on. */
@@ -248,6 +259,8 @@ static void tiles_of_clips_are_the_librarys(void **state)
     tiles_equal_the_table(cog_text, (extents){4, 5, 13, 18}, (tile_rule){12, 10, 10, 8, 8, 8});
     /* 256 pixels a tile, overlapping by a quarter */
     tiles_equal_the_table(hunyuan_text, (extents){4, 2, 66, 3}, (tile_rule){64, 64, 48, 48, 64, 64});
+    /* 512 pixels a tile, overlapping by 64 */
+    tiles_equal_the_table(ltx_text, (extents){4, 2, 34, 3}, (tile_rule){32, 32, 28, 28, 64, 64});
 }
 
 /* Wan clamps what has been blended, so that only pixels outside of the seam are those of tiles decoded alone: columns
@@ -397,6 +410,7 @@ static void a_chunk_does_not_see_the_next(void **state)
     (void)state;
     expect_causal(cog_text, 9, 5); /* the first of five takes three */
     expect_causal(wan_text, 17, 9);
+    expect_causal(mochi_text, 9, 5);
 }
 
 /* Nor in the latents of earlier chunks when a clip is encoded: what follows it may as well be missing. */
@@ -454,6 +468,7 @@ static void decoding_twice_gives_the_same_bits(void **state)
 {
     (void)state;
     for (int i = 0; i < CLIP_TEXTS; i++) expect_same_bits_twice(clip_texts[i]);
+    expect_same_bits_twice(denoising_text); /* its noise begins anew */
 }
 
 static void latent_frames_decode_to_the_librarys_number_of_frames(void **state)
@@ -566,6 +581,17 @@ static void what_would_change_the_numbers_is_refused(void **state)
     expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"latents_mean\": [0, 1]");
     expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLWan", "\"latents_std\": [\"1\"]");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLHunyuanVideo", "\"act_fn\": \"silu\""); /* two stages */
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLLTXVideo", "\"patch_size_t\": 2");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLLTXVideo", "\"spatial_compression_ratio\": 16");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLLTXVideo", "\"upsample_factor\": [1, 1, 1, 2]");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLLTXVideo", "\"upsample_residual\": [true, true, true]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLLTXVideo", "\"timestep_conditioning\": true"); /* widths change */
+    expect_refused(DIT_OK, "AutoencoderKLMochi",
+                   "\"decoder_block_out_channels\": [32, 32], \"layers_per_block\": [1, 0, 1], \"act_fn\": \"silu\","
+                   "\"temporal_expansions\": [2], \"spatial_expansions\": [2]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLMochi", "\"spatial_expansions\": [2, 2, 4]");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLMochi", "\"temporal_expansions\": [2, 3]");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLMochi", "\"decoder_block_out_channels\": [16, 32, 32, 32]");
     assert_int_equal(try_create(hunyuan_text, 1, 4, 4, true), DIT_OK);
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");

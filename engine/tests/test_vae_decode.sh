@@ -16,6 +16,11 @@ wan='"_class_name": "AutoencoderKLWan", "base_dim": 8, "dim_mult": [1, 2], "num_
 hunyuan='"_class_name": "AutoencoderKLHunyuanVideo", "block_out_channels": [8, 8, 16], "norm_num_groups": 4,
      "layers_per_block": 1, "spatial_compression_ratio": 4'
 
+ltx='"_class_name": "AutoencoderKLLTXVideo", "latent_channels": 6, "patch_size": 2, "decoder_block_out_channels": [16, 16],
+     "decoder_layers_per_block": [1, 1, 1], "decoder_spatio_temporal_scaling": [true, false], "decoder_inject_noise": [true, false, true]'
+mochi='"_class_name": "AutoencoderKLMochi", "decoder_block_out_channels": [32, 32], "layers_per_block": [1, 0, 1],
+     "temporal_expansions": [2], "spatial_expansions": [2]'
+
 # decode NAME CONFIG TIMES RUN TILING THREADS: exit status of the engine; record in $work/NAME/record.json
 decode() {
     mkdir -p "$work/$1"
@@ -60,14 +65,15 @@ report $? "a clip of nine frames is decoded"
 decode wan "$wan" 1 '"height_px": 16, "width_px": 24, "num_frames": 6' false 1
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_RESOLUTION: .*6 frames' "$work/wan.log" && grep -q 'one frame more than a multiple of 2' "$work/wan.log"
 report $? "Wan has no latents for an even number of frames"
-for vae in wan hunyuan; do
-    if [ "$vae" = wan ]; then config=$wan; else config=$hunyuan; fi
+declare -A configs=([wan]=$wan [hunyuan]=$hunyuan [ltx]=$ltx [mochi]=$mochi)
+for vae in wan hunyuan ltx mochi; do
+    config=${configs[$vae]}
     decode "$vae-1" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 1 &&
         decode "$vae-2" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 2 &&
         [ -n "$(member "$vae-1" image_digest)" ] && [ "$(member "$vae-1" image_digest)" = "$(member "$vae-2" image_digest)" ] &&
         [ "$(member "$vae-1" loop_allocations)" = 0 ]
     report $? "a clip of 25 frames is decoded by $vae, of the same bits with two threads, and allocates nothing"
-    decode "$vae-tiled" "$config" 1 '"height_px": 16, "width_px": 320, "num_frames": 5' true 1
+    decode "$vae-tiled" "$config" 1 '"height_px": 16, "width_px": 520, "num_frames": 5' true 1
     far=$(member "$vae-tiled" untiled_rel_l2)
     [ "$(member "$vae-tiled" tiled)" = true ] && awk -v far="${far:-0}" 'BEGIN { exit !(far > 0 && far < 1) }'
     report $? "$vae decodes in tiles"

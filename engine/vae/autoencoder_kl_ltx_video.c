@@ -1,6 +1,7 @@
 /* AutoencoderKLLTXVideo: the video VAE of LTX-Video with 32 x 32 pixels and 8 frames a latent, of all published versions. Decoder
  * only.
- * Source: HaCohen et al., LTX-Video (arXiv:2501.00103); parameter names and arithmetic of AutoencoderKLLTXVideo of diffusers 0.42.1.
+ * Source: HaCohen et al., LTX-Video (arXiv:2501.00103); parameter names and arithmetic of AutoencoderKLLTXVideo of
+ * diffusers 0.42.1.
  *
  * All frames are decoded together, because convolutions of the published decoders see as many frames behind as before; with
  * decoder_causal they look back only. Norms see one position each, so that bands of rows exchange nothing but rows, and a shared
@@ -150,6 +151,8 @@ static dit_status check_stages(const ltx_config *c)
             (c->factors[i] > 1 && (in != out || !c->scales[i])) || (c->around[i] && whole % PLACES))
             return DIT_FAIL(DIT_ERR_SHAPE, "block %d of the decoder: %lld channels and upsample_factor %lld do not fit",
                             i, (long long)c->widths[i], (long long)c->factors[i]);
+        if (!c->layers[i + 1])
+            return DIT_FAIL(DIT_ERR_SHAPE, "decoder_layers_per_block is needed for %d blocks", c->stages);
         if (in != out && (c->timestep || c->noise[i + 1]))
             return DIT_FAIL(DIT_ERR_UNSUPPORTED,
                             "block %d of the decoder leads %lld channels to %lld: with timestep_conditioning or "

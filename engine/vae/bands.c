@@ -85,24 +85,25 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
 {
     double count = (double)(args->frames * args->height * args->width * (args->C / args->groups));
     double *moments = b->moments, *sums = b->sums;
+    const int64_t groups = args->batch * args->groups;
     dit_group_norm_args own = *args;
     own.moments = moments;
     ops_group_moments(b->rt, &own);
-    if (b->status == DIT_OK) b->status = dit_runtime_download(b->rt, moments, 2 * args->groups);
+    if (b->status == DIT_OK) b->status = dit_runtime_download(b->rt, moments, 2 * groups);
     const double between = dit_fault_variance() ? 0 : 1; /* weight of the ranks' different means in the variance */
-    for (int64_t g = 0; g < args->groups; g++) {
+    for (int64_t g = 0; g < groups; g++) {
         sums[2 * g] = count * moments[2 * g];
         sums[2 * g + 1] = count * (moments[2 * g + 1] + between * moments[2 * g] * moments[2 * g]);
     }
-    sums[2 * args->groups] = count;
-    if (b->status == DIT_OK) b->status = dit_comm_all_reduce(b->comm, sums, 2 * args->groups + 1, b->gathered);
-    for (int64_t g = 0; g < args->groups; g++) {
-        double mean = sums[2 * g] / sums[2 * args->groups];
-        double variance = sums[2 * g + 1] / sums[2 * args->groups] - between * mean * mean;
+    sums[2 * groups] = count;
+    if (b->status == DIT_OK) b->status = dit_comm_all_reduce(b->comm, sums, 2 * groups + 1, b->gathered);
+    for (int64_t g = 0; g < groups; g++) {
+        double mean = sums[2 * g] / sums[2 * groups];
+        double variance = sums[2 * g + 1] / sums[2 * groups] - between * mean * mean;
         moments[2 * g] = mean;
         moments[2 * g + 1] = variance > 0 ? variance : 0;
     }
-    if (b->status == DIT_OK) b->status = dit_runtime_upload(b->rt, moments, 2 * args->groups);
+    if (b->status == DIT_OK) b->status = dit_runtime_upload(b->rt, moments, 2 * groups);
 }
 
 dit_status vae_bands_gather(vae_bands *b, float *image, int64_t planes, int64_t width, int64_t spatial)

@@ -14,7 +14,7 @@ typedef struct {
     dit_comm *comm;                      /* NULL: this rank has all rows, and nothing below is called             */
     int64_t all_rows, first, rows;       /* of the latents; this rank's                                 */
     dit_status status;                   /* of the first exchange that failed; later exchanges do nothing         */
-    int64_t edge_floats, groups;         /* the largest values of the dry walk                       */
+    int64_t edge_floats, groups;         /* the largest values of the dry walk; groups of all entries of a norm */
     float *above, *below, *top, *bottom; /* received from the neighbours, sent to them [edge_floats] */
     double *moments;                     /* [groups, 2]                                              */
     double *sums, *gathered;             /* [2 groups + 1] sum and sum of squares per group, count; of all ranks */
@@ -31,8 +31,8 @@ dit_status vae_bands_allocate(vae_bands *bands, int64_t picture_floats);
  * `below`, `skip` rows from their begin. *has_* is false at the edges of the image. */
 void vae_bands_exchange(vae_bands *bands, const float *x, int64_t frames, int64_t height, int64_t row_floats,
                         int64_t skip, bool *has_above, bool *has_below);
-/* Computes bands->moments: mean and variance over all bands, with equal bits on every rank. `args` describe this
- * band. */
+/* Computes bands->moments [args->batch, groups, 2]: mean and variance over all bands, with equal bits on every rank.
+ * `args` describe this band. */
 void vae_bands_reduce(vae_bands *bands, const dit_group_norm_args *args);
 /* Gathers every rank's rows of `planes` planes [height, width] of the image, in host memory, on all ranks. Errors:
  * those of this exchange and of earlier ones. */

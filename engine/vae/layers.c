@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { PREFIX = 160, NAME = 192 };
-static const float NORM_EPS = 1e-6f;   /* of every group norm of these VAEs; norm_eps is for other layers */
+static const float NORM_EPS = 1e-6f;   /* of group norms; norm_eps of configs is for other layers */
 static const float RMS_FLOOR = 1e-24f; /* PyTorch's normalize divides by at least 1e-12 */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -130,8 +130,9 @@ dit_status vae_load_norm(const vae_loader *l, int64_t channels, vae_norm *norm, 
 {
     if (!l->groups) return load_rms_norm(l, channels, norm, prefix);
     char name[NAME], scale[NAME], shift[NAME];
-    const char *inner = l->condition ? ".norm_layer" : "";
+    const char *inner = l->condition ? ".norm_layer" : l->norm_inside ? l->norm_inside : "";
     *norm = (vae_norm){.channels = channels, .groups = l->groups, .conditioned = l->condition > 0};
+    norm->eps = l->norm_eps > 0 ? l->norm_eps : NORM_EPS, norm->framewise = l->framewise;
     if (channels % l->groups)
         return DIT_FAIL(DIT_ERR_SHAPE, "%s: %lld channels do not divide into norm_num_groups %lld", prefix,
                         (long long)channels, (long long)l->groups);
@@ -425,9 +426,11 @@ vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_acti
     vae_memory *m = walk->memory;
     vae_tensor y = x;
     y.slot = to;
-    int64_t bytes = dit_group_norm_workspace_bytes(1, vae_tensor_positions(&x), x.channels, norm->groups);
-    dit_group_norm_args args = {.batch = 1, .frames = x.frames, .height = x.height, .width = x.width, .C = x.channels};
-    args.groups = norm->groups, args.weight = norm->weight, args.bias = norm->bias, args.eps = NORM_EPS;
+    int64_t apart = norm->framewise ? x.frames : 1; /* what is normalised together has x.frames / apart frames */
+    int64_t bytes = dit_group_norm_workspace_bytes(apart, vae_tensor_positions(&x) / apart, x.channels, norm->groups);
+    dit_group_norm_args args = {.batch = apart, .height = x.height, .width = x.width, .C = x.channels};
+    args.frames = x.frames / apart;
+    args.groups = norm->groups, args.weight = norm->weight, args.bias = norm->bias, args.eps = norm->eps;
     args.x = vae_tensor_data(m, &x), args.y = vae_tensor_data(m, &y);
     args.activation = activation;
     if (norm->conditioned) {
@@ -439,7 +442,7 @@ vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_acti
         args.first_apart = x.frames > 1 && x.frames % 2 == 1;
     }
     if (m->planning && bytes > m->workspace_bytes) m->workspace_bytes = bytes;
-    if (m->planning && x.band && norm->groups > walk->bands->groups) walk->bands->groups = norm->groups;
+    if (m->planning && x.band && apart * norm->groups > walk->bands->groups) walk->bands->groups = apart * norm->groups;
     args.workspace = m->workspace;
     if (m->planning) return y;
     if (x.band) {

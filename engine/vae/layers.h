@@ -57,6 +57,8 @@ typedef struct {
     int64_t channels, groups;   /* groups 0: RMS norm over the channels of a position */
     dit_linear field;           /* gives scale and shift [2 channels] of a latent position */
     bool conditioned;
+    float eps;      /* of group norms */
+    bool framewise; /* each frame is normalised by itself */
 } vae_norm;
 
 typedef struct {
@@ -93,6 +95,9 @@ typedef struct {
     int64_t places; /* of a cell over which vae_spread_channels spreads what a layer gives: its rows are stored with the
                        place fastest and packed with it slowest; 0: 1 */
     const char *inside, *shortcut_at; /* what follows a name: of causal convolutions, of shortcuts; NULL: nothing */
+    const char *norm_inside;          /* of norms */
+    float norm_eps;                   /* of group norms; 0: 1e-6                                              */
+    bool framewise;                   /* as vae_norm has it                                                   */
 } vae_loader;
 
 /* Loads `prefix`.weight [out, in, (t,) y, x] and .bias; the prefix is printf-formatted. A kernel of {1, 3, 3} is

@@ -23,6 +23,25 @@ for kind in wan:9 wan_a14b:5 hunyuan_video:9 cogvideox:9 latte:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
+for kind in ltx:9 ltx_timestep:9 mochi:13; do
+    ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
+    ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
+done
+divided() { # KIND FRAMES OPTION...: two ranks make the clip of one, decode included
+    run "$1" "$1-two" --frames numbered "${@:3}" --use_parallel_vae >answer &&
+        python3 compare.py "$golden/$1/expected.safetensors" "$1-two/embeddings.safetensors" "$1-two/latents.safetensors" &&
+        for ((frame = 0; frame < $2; frame++)); do
+            within "$1-two/image/$(printf 'frame-%04d.png' $frame)" "$1/image/$(printf 'frame-%04d.png' $frame)" || return 1
+        done
+}
+ok "ltx_timestep: two ranks share steps and the rows of the decode" divided ltx_timestep 9 --ulysses_degree 2
+ok "mochi: two ranks share branches and the rows of the decode" divided mochi 13 --cfg_degree 2
+told() { # the timestep changes the clip, and no other VAE takes one
+    run ltx_timestep untold --frames numbered --decode_timestep 0 --decode_noise_scale 0 >answer &&
+        ! within untold/image/frame-0000.png ltx_timestep/image/frame-0000.png &&
+        exits 2 run ltx told --decode_timestep 0.05 2>message && grep -q 'is told no timestep' message
+}
+ok "a decode timestep is told to decoders that take one, and to no other" told
 second() { # a scale of its own, two ranks each, a pipeline whose steps are synchronous; one transformer by name
     run wan_a14b two --cfg_degree 2 --pipefusion_parallel_degree 2 --warmup_steps 6 >answer &&
         python3 compare.py "$golden/wan_a14b/expected.safetensors" two/embeddings.safetensors two/latents.safetensors &&

@@ -618,7 +618,7 @@ int suite_verb_generate(int argc, char **argv)
         {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode, instead of rank 0 alone",
          &call->use_parallel_vae, 0, 0},
         {"vae_split", 0, SUITE_OPTION_STRING, "HOW",
-         "what they divide: rows (default), or the frames of Wan's and CogVideoX's clips", &r->vae_split, 0, 0},
+         "what they divide: rows (default), or the frames of Wan's, CogVideoX's and Mochi's clips", &r->vae_split, 0, 0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
         {"frames", 0, SUITE_OPTION_STRING, "HOW",
          "write a clip as an animated PNG (default), numbered PNGs, mp4 or webm", &call->frames, 0, 0},
