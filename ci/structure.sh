@@ -58,7 +58,7 @@ find_crowded() {
 
 # Rooms in which each source is one of a kind (a kernel, an operator or its cases, a model, a program, a figure, a drawing, a verb, ...) may have
 # as many sources as there are things of that kind.
-collections='kernels/cases kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers engine/programs reports/figures reports/drawings suite/verbs base'
+collections='kernels/cases kernels/cpu kernels/cuda kernels/ref engine/models engine/vae engine/attention engine/schedulers engine/programs reports/figures reports/drawings suite/verbs base'
 
 # Checks the tables of pages that say "may include the rooms above it": every room has a row, every row is a room, no room
 # includes one of a later row, and a row with a column of files names every source of its room (`html_*` names many).
