@@ -135,6 +135,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
                                        "cfg_normalization",
                                        "cfg_trunc_ratio",
                                        "noise",
+                                       "frame_rate",
                                        "guidance_scale_2",
                                        "reference",
                                        NULL};
@@ -154,6 +155,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     if (dit_json_member(run, "guidance_scale_2") && !out->two_transformers)
         return dit_json_fail(doc, "/run/guidance_scale_2", DIT_ERR_JSON_VALUE, "the model has no second transformer");
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "frame_rate", 1, 1000, &out->run.frame_rate));
     out->cfg_trunc_ratio = 1;
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_normalization", 0, 1000, &out->cfg_normalization));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_trunc_ratio", 0, 1, &out->cfg_trunc_ratio));

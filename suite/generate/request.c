@@ -630,6 +630,20 @@ static void add_second_scale(dit_json_writer *w, request_builder *b, double firs
         dit_buffer_printf(&b->notes, "--guidance_scale_2 has no effect: %s has one transformer\n", b->name);
 }
 
+/* How many frames LTX-Video's positions take for a second: the option, the recorded call, the pipeline's default, which the engine
+ * has. */
+static dit_status add_frame_rate(dit_json_writer *w, const request_builder *b, cJSON *run)
+{
+    bool asked = !isnan(b->r->frame_rate);
+    double rate = asked ? b->r->frame_rate : dit_json_number_or(b->call.root, "frame_rate", NAN);
+    bool takes = strcmp(dit_json_text_or(b->config, "_class_name", ""), "LTXVideoTransformer3DModel") == 0;
+    if (asked && !takes)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--frame_rate %g: %s has no positions in seconds", rate, b->name),
+                              "--fps says how fast a clip is shown");
+    if (takes && !isnan(rate)) dit_json_put_number(w, run, "frame_rate", rate);
+    return w->status;
+}
+
 /* What the pipeline does to guided predictions: the option, the recorded call, the pipeline's default. */
 static void add_guidance_norm(dit_json_writer *w, const request_builder *b, cJSON *run)
 {
@@ -680,6 +694,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     if (true_cfg_scale(b) > 1) dit_json_put_number(&w, run, "true_cfg_scale", true_cfg_scale(b));
     add_second_scale(&w, b, scale, run);
     add_guidance_norm(&w, b, run);
+    DIT_TRY(add_frame_rate(&w, b, run));
     note_silent_scale(b);
     note_lost_scale(b);
     copy_call(&w, b, run, "style");

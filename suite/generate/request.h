@@ -30,6 +30,7 @@ typedef struct {
         frames_per_s, threads;
     const char *noise; /* counter, torch or torch-each */
     double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
+    double frame_rate;                         /* of LTX-Video's positions; NAN: the pipeline's */
     double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
     const char *image;                         /* the picture to start from; NULL: none                        */
     const char *reference_resolution; /* of that picture where it is a reference; NULL: as the one that is made */

@@ -507,7 +507,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 57 };
+    enum { OWN = 58 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
                          SUITE_FOREIGN_MOST + 1] = {{0}};
@@ -522,6 +522,7 @@ int suite_verb_generate(int argc, char **argv)
                          .strength = NAN,
                          .cfg_normalization = NAN,
                          .cfg_trunc_ratio = NAN,
+                         .frame_rate = NAN,
                          .decode_timestep = NAN,
                          .decode_noise_scale = NAN,
                          .flow_shift = NAN,
@@ -572,6 +573,8 @@ int suite_verb_generate(int argc, char **argv)
         {"height", 0, SUITE_OPTION_INT, "PX", "height of the image", &r->height, 1, 1 << 20},
         {"width", 0, SUITE_OPTION_INT, "PX", "width of the image", &r->width, 1, 1 << 20},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
+        {"frame_rate", 0, SUITE_OPTION_NUMBER, "N", "frames a second of LTX-Video's positions (25)", &r->frame_rate, 0,
+         0},
         {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &r->num_inference_steps, 1, 10000},
         {"guidance_scale", 0, SUITE_OPTION_NUMBER, "G", "1 or less: no guidance", &r->guidance_scale, 0, 0},
         {"guidance_scale_2", 0, SUITE_OPTION_NUMBER, "G", "of the second transformer's steps (Wan 2.2 A14B)",
@@ -618,7 +621,8 @@ int suite_verb_generate(int argc, char **argv)
         {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode, instead of rank 0 alone",
          &call->use_parallel_vae, 0, 0},
         {"vae_split", 0, SUITE_OPTION_STRING, "HOW",
-         "what they divide: rows (default), or the frames of Wan's, CogVideoX's and Mochi's clips", &r->vae_split, 0, 0},
+         "what they divide: rows (default), or the frames of Wan's, CogVideoX's and Mochi's clips", &r->vae_split, 0,
+         0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
         {"frames", 0, SUITE_OPTION_STRING, "HOW",
          "write a clip as an animated PNG (default), numbered PNGs, mp4 or webm", &call->frames, 0, 0},

@@ -83,7 +83,7 @@ KINDS = {"ltx": ltx, "ltx_timestep": ltx_timestep, "mochi": mochi}
 CALLS = {
     "ltx": {"guidance_scale": 3.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
     "ltx_timestep": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "decode_timestep": 0.05,
-                     "decode_noise_scale": 0.025},
+                     "decode_noise_scale": 0.025, "frame_rate": 24},
     "mochi": {"guidance_scale": 4.5, "negative_prompt": "rain", "num_frames": 13, "max_sequence_length": 24},
 }
 
