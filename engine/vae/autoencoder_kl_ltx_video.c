@@ -14,7 +14,7 @@
  * PyTorch's default generator; here that is seeded with the VAE's seed before each decode.
  */
 #include "engine/vae/decode_timestep.h"
-#include "engine/vae/vae_impl.h"
+#include "engine/vae/ltx_blocks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +24,7 @@ enum {
     COLOURS = 3,
     CELL = 2, /* frames, rows and columns of a cell */
     PLACES = CELL * CELL * CELL,
-    MODULATIONS = 4,    /* of a block: shift and scale of both norms            */
-    NOISE_CHANNELS = 8, /* of the noise, all but one zeros: lines keep the alignment that devices want */
 };
-static const float RMS_EPS = 1e-8f;
 
 typedef struct {
     int64_t out_channels, latent_channels, patch, spatial, temporal;
@@ -41,32 +38,21 @@ typedef struct {
 } ltx_config;
 
 typedef struct {
-    vae_conv conv1, conv2;
-    const float *modulation;    /* [MODULATIONS, channels] or NULL               */
-    bool noisy;                 /* noise is added after each convolution         */
-    dit_linear noise1, noise2;  /* [channels, NOISE_CHANNELS]: one column of scales */
-    bool has_shortcut;          /* where the widths differ                        */
-    const float *weight, *bias; /* of the layer norm before the shortcut          */
-    dit_linear shortcut;
-} ltx_resnet;
-
-typedef struct {
     bool has_in, scales, has_around;
     ltx_resnet in;
     vae_conv up;
     dit_linear around; /* selects for each place of a cell the channels of the input */
-    ltx_resnet *resnets;
-    int64_t count;
+    ltx_chain chain;
 } ltx_stage;
 
 typedef struct {
     ltx_config c;
     vae_conv conv_in, conv_out;
-    ltx_stage middle, stages[MAX_STAGES];
+    ltx_chain middle;
+    ltx_stage stages[MAX_STAGES];
     const float *modulation; /* [2, channels] of the last norm, or NULL */
     bool noisy;
-    int64_t noise_floats; /* of the finest one, as the dry walk noted      */
-    float *noise;         /* one value a position, in host memory         */
+    ltx_noise noise;
 } ltx;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -206,73 +192,6 @@ static dit_status ltx_read_facts(const dit_config *config, dit_vae_facts *facts)
 
 static const int64_t kernel[3] = {3, 3, 3};
 
-/* Packs one column of scales, one for each channel. */
-static dit_status load_noise(const vae_loader *l, const char *name, int64_t channels, dit_linear *noise)
-{
-    float *scales, *weights;
-    dit_runtime *rt = l->rt;
-    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
-    DIT_TRY(dit_arena_host(&rt->step, channels, &scales));
-    DIT_TRY(dit_arena_host(&rt->step, channels * NOISE_CHANNELS, &weights));
-    DIT_TRY(dit_weights_read(rt, l->weights, name, 3, (int64_t[3]){channels, 1, 1}, DIT_INIT_BIAS, scales));
-    for (int64_t i = 0; i < dit_runtime_values(rt, channels * NOISE_CHANNELS); i++)
-        weights[i] = i % NOISE_CHANNELS ? 0 : scales[i / NOISE_CHANNELS];
-    DIT_TRY(rt->kernels->linear_pack(rt->pool, &rt->run, NOISE_CHANNELS, 1, (const float *const[]){weights}, NULL,
-                                     &channels, noise));
-    dit_arena_release_to(&rt->step, mark);
-    return DIT_OK;
-}
-
-static dit_status load_shortcut(const vae_loader *l, const char *prefix, int64_t in, int64_t out, ltx_resnet *resnet)
-{
-    char name[96];
-    resnet->has_shortcut = in != out;
-    if (!resnet->has_shortcut) return DIT_OK;
-    snprintf(name, sizeof name, "%s.norm3.weight", prefix);
-    DIT_TRY(dit_weights_load(l->rt, l->weights, name, 1, &in, DIT_INIT_NORM, &resnet->weight));
-    snprintf(name, sizeof name, "%s.norm3.bias", prefix);
-    DIT_TRY(dit_weights_load(l->rt, l->weights, name, 1, &in, DIT_INIT_BIAS, &resnet->bias));
-    return dit_weights_linear_named(l->rt, l->weights, out, in, &resnet->shortcut, "%s.conv_shortcut.conv", prefix);
-}
-
-/* What the blocks of one module share: `embedded` [MODULATIONS, channels] in host memory, or NULL. */
-typedef struct {
-    const vae_loader *l;
-    const float *embedded;
-    bool noisy;
-} ltx_module;
-
-static dit_status load_resnet(const ltx_module *module, const char *prefix, int64_t in, int64_t out, ltx_resnet *resnet)
-{
-    char name[96];
-    const vae_loader *l = module->l;
-    DIT_TRY(vae_load_conv(l, in, out, kernel, &resnet->conv1, "%s.conv1.conv", prefix));
-    DIT_TRY(vae_load_conv(l, out, out, kernel, &resnet->conv2, "%s.conv2.conv", prefix));
-    DIT_TRY(load_shortcut(l, prefix, in, out, resnet));
-    resnet->noisy = module->noisy;
-    snprintf(name, sizeof name, "%s.per_channel_scale1", prefix);
-    if (resnet->noisy) DIT_TRY(load_noise(l, name, in, &resnet->noise1));
-    snprintf(name, sizeof name, "%s.per_channel_scale2", prefix);
-    if (resnet->noisy) DIT_TRY(load_noise(l, name, in, &resnet->noise2));
-    snprintf(name, sizeof name, "%s.scale_shift_table", prefix);
-    if (!module->embedded) return DIT_OK;
-    return vae_timestep_modulate(l, name, MODULATIONS, in, module->embedded, &resnet->modulation);
-}
-
-static dit_status load_resnets(const ltx_module *module, const char *prefix, int64_t width, int64_t count,
-                               ltx_stage *stage)
-{
-    char name[64];
-    void *resnets;
-    DIT_TRY(dit_arena_alloc(&module->l->rt->run, count * (int64_t)sizeof *stage->resnets, &resnets));
-    stage->resnets = resnets, stage->count = count;
-    for (int64_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s.resnets.%lld", prefix, (long long)i);
-        DIT_TRY(load_resnet(module, name, width, width, &stage->resnets[i]));
-    }
-    return DIT_OK;
-}
-
 /* Makes the layer around an upsampling: for each place of a cell, channel c takes channel c of as many as the input has at that
  * place; where the result has more, they repeat. */
 static dit_status make_around(const vae_loader *l, int64_t in, int64_t out, dit_linear *around)
@@ -323,21 +242,21 @@ static dit_status load_stage(const vae_loader *l, const ltx_config *c, int i, fl
     snprintf(prefix, sizeof prefix, "decoder.up_blocks.%d", i);
     snprintf(name, sizeof name, "%.40s.conv_in", prefix);
     stage->has_in = in != out;
-    if (stage->has_in) DIT_TRY(load_resnet(&module, name, in, out, &stage->in));
+    if (stage->has_in) DIT_TRY(ltx_load_resnet(&module, name, in, out, &stage->in));
     DIT_TRY(load_upsampling(l, c, i, stage));
     dit_arena_mark mark = dit_arena_get_mark(&l->rt->step);
-    DIT_TRY(embed(l, c, prefix, timestep, MODULATIONS * in, &module.embedded));
-    DIT_TRY(load_resnets(&module, prefix, out, c->layers[i + 1], stage));
+    DIT_TRY(embed(l, c, prefix, timestep, LTX_MODULATIONS * in, &module.embedded));
+    DIT_TRY(ltx_load_chain(&module, prefix, out, c->layers[i + 1], &stage->chain));
     dit_arena_release_to(&l->rt->step, mark);
     return DIT_OK;
 }
 
-static dit_status load_middle(const vae_loader *l, const ltx_config *c, float timestep, ltx_stage *stage)
+static dit_status load_middle(const vae_loader *l, const ltx_config *c, float timestep, ltx_chain *middle)
 {
     ltx_module module = {.l = l, .noisy = c->noise[0]};
     dit_arena_mark mark = dit_arena_get_mark(&l->rt->step);
-    DIT_TRY(embed(l, c, "decoder.mid_block", timestep, MODULATIONS * c->widths[0], &module.embedded));
-    DIT_TRY(load_resnets(&module, "decoder.mid_block", c->widths[0], c->layers[0], stage));
+    DIT_TRY(embed(l, c, "decoder.mid_block", timestep, LTX_MODULATIONS * c->widths[0], &module.embedded));
+    DIT_TRY(ltx_load_chain(&module, "decoder.mid_block", c->widths[0], c->layers[0], middle));
     dit_arena_release_to(&l->rt->step, mark);
     return DIT_OK;
 }
@@ -402,100 +321,10 @@ static dit_status ltx_load(dit_vae *vae)
 static dit_status ltx_allocate(dit_vae *vae)
 {
     ltx *m = vae->state;
-    return m->noisy ? dit_arena_host(&vae->params.rt->step, m->noise_floats, &m->noise) : DIT_OK;
+    return m->noisy ? dit_arena_host(&vae->params.rt->step, m->noise.floats, &m->noise.values) : DIT_OK;
 }
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
-
-/* A walk, and the noise that it draws. */
-typedef struct {
-    vae_walk walk;
-    dit_vae *vae;
-    dit_status status; /* of the first upload that failed */
-} ltx_walk;
-
-/* Normalises each position, shifts and scales, and applies SiLU. modulation: [shift, scale] or NULL. */
-static vae_tensor norm(const ltx_walk *w, const float *modulation, vae_tensor x, int to)
-{
-    vae_memory *m = w->walk.memory;
-    vae_tensor y = x;
-    y.slot = to;
-    int64_t rows = vae_tensor_positions(&x), C = x.channels;
-    dit_norm_args args = {.kind = DIT_NORM_RMS, .rows = rows, .C = C, .ldx = C, .ldy = C, .eps = RMS_EPS};
-    args.x = vae_tensor_data(m, &x), args.y = vae_tensor_data(m, &y);
-    if (modulation) args.shift = modulation, args.scale = modulation + C;
-    if (m->planning) return y;
-    ops_norm(m->rt, &args);
-    ops_activate(m->rt, &(dit_activate_args){rows * C, args.y, args.y, DIT_ACT_SILU});
-    return y;
-}
-
-/* Draws one value for each row and column of a whole frame of x, and puts those of this rank's rows into VAE_SLOT_FIELD. */
-static vae_tensor draw_noise(ltx_walk *w, vae_tensor x)
-{
-    ltx *m = w->vae->state;
-    const vae_bands *b = &w->vae->bands;
-    vae_memory *memory = w->walk.memory;
-    vae_tensor field = {VAE_SLOT_FIELD, 1, x.height, x.width, NOISE_CHANNELS, x.band};
-    int64_t height = x.band ? x.height / b->rows * b->all_rows : x.height,
-            first = x.band ? x.height / b->rows * b->first : 0;
-    float *data = vae_tensor_data(memory, &field);
-    if (memory->planning) {
-        if (height * x.width > m->noise_floats) m->noise_floats = height * x.width;
-        return field;
-    }
-    int64_t values = dit_runtime_values(memory->rt, x.height * x.width);
-    if (values) dit_torch_randn(&w->vae->generator, height * x.width, m->noise);
-    if (values) memset(data, 0, (size_t)(values * NOISE_CHANNELS) * sizeof *data);
-    for (int64_t i = 0; i < values; i++) data[i * NOISE_CHANNELS] = m->noise[first * x.width + i];
-    dit_status st = dit_runtime_upload(memory->rt, data, x.height * x.width * NOISE_CHANNELS);
-    DIT_KEEP_FIRST(w->status, st);
-    return field;
-}
-
-static void add_noise(ltx_walk *w, const dit_linear *scales, vae_tensor x)
-{
-    vae_tensor field = draw_noise(w, x), frame = x;
-    int64_t floats = x.height * x.width * x.channels;
-    float *to = vae_tensor_data(w->walk.memory, &frame);
-    const float *from = vae_tensor_data(w->walk.memory, &field);
-    for (int64_t t = 0; t < x.frames && !w->walk.memory->planning; t++)
-        ops_linear(w->walk.memory->rt, &(dit_linear_args){.weights = scales,
-                                                          .rows = x.height * x.width,
-                                                          .x = from,
-                                                          .ldx = NOISE_CHANNELS,
-                                                          .y = to + t * floats,
-                                                          .ldy = x.channels,
-                                                          .residual = to + t * floats});
-}
-
-/* Leads x around a block that changes its width. */
-static vae_tensor shortcut(const ltx_walk *w, const ltx_resnet *r, float eps, vae_tensor x, int by, int to)
-{
-    vae_memory *m = w->walk.memory;
-    vae_tensor normed = x;
-    normed.slot = by;
-    dit_norm_args args = {.kind = DIT_NORM_LAYER, .rows = vae_tensor_positions(&x), .C = x.channels, .ldx = x.channels};
-    args.ldy = x.channels, args.eps = eps, args.weight = r->weight, args.bias = r->bias;
-    args.x = vae_tensor_data(m, &x), args.y = vae_tensor_data(m, &normed);
-    if (!m->planning) ops_norm(m->rt, &args);
-    return vae_linear_forward(&w->walk, &r->shortcut, normed, to);
-}
-
-static vae_tensor resnet(ltx_walk *w, ltx_resnet *r, vae_tensor x)
-{
-    const ltx *m = w->vae->state;
-    const float *second = r->modulation ? r->modulation + 2 * x.channels : NULL;
-    int a = vae_other_slot(x.slot, -1), b = vae_other_slot(x.slot, a);
-    vae_tensor sum = r->has_shortcut ? shortcut(w, r, (float)m->c.eps, x, a, b) : x;
-    vae_tensor hidden = norm(w, r->modulation, x, r->has_shortcut ? x.slot : a);
-    hidden = vae_conv_forward(&w->walk, &r->conv1, VAE_CONV_PLAIN, hidden, r->has_shortcut ? a : b);
-    if (r->noisy) add_noise(w, &r->noise1, hidden);
-    hidden = norm(w, second, hidden, hidden.slot);
-    vae_conv_add(&w->walk, &r->conv2, hidden, sum);
-    if (r->noisy) add_noise(w, &r->noise2, sum);
-    return sum;
-}
 
 static vae_tensor upsample(const ltx_walk *w, ltx_stage *stage, vae_tensor x)
 {
@@ -511,16 +340,16 @@ static dit_status walk_decoder(ltx_walk *w, vae_tensor x, vae_planes image)
     ltx *m = vae->state;
     x = vae_conv_forward(&w->walk, &m->conv_in, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
     DIT_TRY(vae_tap(vae, x, "decoder.conv_in"));
-    for (int64_t i = 0; i < m->middle.count; i++) x = resnet(w, &m->middle.resnets[i], x);
+    x = ltx_chain_forward(w, &m->middle, x);
     DIT_TRY(vae_tap(vae, x, "decoder.mid_block"));
     for (int i = 0; i < m->c.stages; i++) {
         ltx_stage *stage = &m->stages[i];
-        if (stage->has_in) x = resnet(w, &stage->in, x);
+        if (stage->has_in) x = ltx_resnet_forward(w, &stage->in, x);
         if (stage->scales) x = upsample(w, stage, x);
-        for (int64_t j = 0; j < stage->count; j++) x = resnet(w, &stage->resnets[j], x);
+        x = ltx_chain_forward(w, &stage->chain, x);
         DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));
     }
-    x = norm(w, m->modulation, x, x.slot);
+    x = ltx_norm_forward(w, m->modulation, x, x.slot);
     x = vae_conv_forward(&w->walk, &m->conv_out, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
     DIT_TRY(w->status);
     return vae_patches_to_planes(w->walk.memory, x, m->c.patch, vae_band_of(vae, image), 0);
@@ -528,10 +357,12 @@ static dit_status walk_decoder(ltx_walk *w, vae_tensor x, vae_planes image)
 
 static dit_status ltx_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
 {
-    const ltx *m = vae->state;
+    ltx *m = vae->state;
     bool shared = vae->bands.comm;
     int64_t rows = shared ? vae->bands.rows : size.height;
-    ltx_walk w = {.walk = {.memory = &vae->memory, .bands = &vae->bands, .relay = &vae->relay}, .vae = vae};
+    ltx_walk w = {
+        .walk = {.memory = &vae->memory, .bands = &vae->bands, .relay = &vae->relay}, .vae = vae, .noise = &m->noise};
+    w.eps = (float)m->c.eps;
     vae_tensor x = {0, size.frames, rows, size.width, m->c.latent_channels, shared};
     if (shared && latents.data) latents.data += vae->bands.first * latents.row;
     DIT_TRY(vae_from_planes(w.walk.memory, latents, 0, x));

@@ -18,9 +18,9 @@ static dit_status apply(const vae_loader *l, const char *prefix, const char *whi
     float *weights;
     dit_runtime *rt = l->rt;
     DIT_TRY(dit_arena_host(&rt->step, out * in, &weights));
-    snprintf(name, sizeof name, "%s.time_embedder.timestep_embedder.%s.weight", prefix, which);
+    snprintf(name, sizeof name, "%.90s.time_embedder.timestep_embedder.%s.weight", prefix, which);
     DIT_TRY(dit_weights_read(rt, l->weights, name, 2, (int64_t[2]){out, in}, DIT_INIT_LINEAR, weights));
-    snprintf(name, sizeof name, "%s.time_embedder.timestep_embedder.%s.bias", prefix, which);
+    snprintf(name, sizeof name, "%.90s.time_embedder.timestep_embedder.%s.bias", prefix, which);
     DIT_TRY(dit_weights_read(rt, l->weights, name, 1, &out, DIT_INIT_BIAS, y));
     for (int64_t o = 0; o < dit_runtime_values(rt, out); o++) {
         double sum = 0;

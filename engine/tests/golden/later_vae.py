@@ -15,7 +15,7 @@ import diffusers
 import torch
 from diffusers import AutoencoderKLLTXVideo, AutoencoderKLMochi
 
-from video_vae import distance, randomise, save, table
+from video_vae import distance, save, table
 
 LTX = {"_class_name": "AutoencoderKLLTXVideo", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3, "latent_channels": 6,
        "block_out_channels": [4, 4, 4], "down_block_types": ["LTXVideoDownBlock3D"] * 3, "downsample_type": ["conv"] * 3,
@@ -46,6 +46,18 @@ KINDS = {
 }
 
 
+def randomise(model):
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            parameter.normal_(0, 0.1)
+        elif parameter.dim() == 1:
+            parameter.normal_(1, 0.1)
+        elif "per_channel_scale" in name or "table" in name:
+            parameter.normal_(0, 0.3)
+        elif parameter.dim() > 1:
+            parameter.normal_(0, parameter[0].numel() ** -0.5)
+
+
 def decode(model, latents, temb):
     torch.manual_seed(0)
     more = {} if temb is None else {"temb": torch.tensor([temb], dtype=latents.dtype).expand(len(latents))}
@@ -58,7 +70,7 @@ def make(out, name):
     arguments = {key: value for key, value in config.items() if not key.startswith("_")}
     model = kind(**arguments).eval()
     randomise(model.decoder)
-    if hasattr(model, "latents_mean"):
+    if kind is AutoencoderKLLTXVideo:
         model.latents_mean.normal_(0, 0.3)
         model.latents_std.uniform_(0.5, 2)
     if config.get("timestep_conditioning"):

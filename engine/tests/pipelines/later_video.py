@@ -33,8 +33,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
 def tokenizer():
-    made = T5TokenizerFast.from_pretrained(HERE.parent / "tokenizers" / "t5")
-    made.home = HERE.parent / "tokenizers" / "t5"
+    made = T5TokenizerFast.from_pretrained(HERE.parent / "tokenizers" / "t5_fast")
+    made.home = HERE.parent / "tokenizers" / "t5_fast"
     return made
 
 
@@ -72,7 +72,7 @@ def ltx_timestep():
 
 def mochi():
     tokens = tokenizer()
-    vae = AutoencoderKLMochi(encoder_block_out_channels=[32] * 4, decoder_block_out_channels=[32] * 4, layers_per_block=[1, 0, 1, 0, 1],
+    vae = AutoencoderKLMochi(encoder_block_out_channels=[32] * 4, decoder_block_out_channels=[32] * 4, layers_per_block=[1, 0, 0, 0, 1],
                              latent_channels=12)
     transformer = MochiTransformer3DModel(patch_size=2, num_attention_heads=2, attention_head_dim=8, num_layers=2, pooled_projection_dim=16,
                                           in_channels=12, text_embed_dim=WIDTH, time_embed_dim=16, max_sequence_length=24)
@@ -84,7 +84,7 @@ CALLS = {
     "ltx": {"guidance_scale": 3.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
     "ltx_timestep": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "decode_timestep": 0.05,
                      "decode_noise_scale": 0.025, "frame_rate": 24},
-    "mochi": {"guidance_scale": 4.5, "negative_prompt": "rain", "num_frames": 13, "max_sequence_length": 24},
+    "mochi": {"guidance_scale": 4.5, "negative_prompt": "rain", "num_frames": 13, "max_sequence_length": 24, "width": 48},
 }
 
 
@@ -103,6 +103,8 @@ def write(pipe, out):
         getattr(pipe, name).to(torch.float32)
     path = pathlib.Path(out, "vae", "diffusion_pytorch_model.safetensors")
     save_file({key: value for key, value in load_file(path).items() if not key.startswith("encoder.")}, path)
+    index = pathlib.Path(out, "model_index.json")
+    index.write_text(index.read_text(encoding="utf-8").replace('"T5Tokenizer"', '"T5TokenizerFast"'), encoding="utf-8")
     folder = pathlib.Path(out, "tokenizer")
     shutil.rmtree(folder)
     if HERE in folder.resolve().parents:
