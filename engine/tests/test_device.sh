@@ -58,7 +58,7 @@ declare -A configs=(
     [cog]='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
     [wan]='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
     [ltx]='"_class_name":"AutoencoderKLLTXVideo","latent_channels":6,"patch_size":2,"decoder_block_out_channels":[8,16],"decoder_layers_per_block":[1,1,1],"decoder_spatio_temporal_scaling":[true,true],"upsample_factor":[2,2],"upsample_residual":[true,true],"decoder_inject_noise":[true,true,true],"timestep_conditioning":true'
-    [mochi]='"_class_name":"AutoencoderKLMochi","decoder_block_out_channels":[32,32],"layers_per_block":[1,1,0],"temporal_expansions":[4],"spatial_expansions":[2]'
+    [mochi]='"_class_name":"AutoencoderKLMochi","decoder_block_out_channels":[32,32],"layers_per_block":[1,1,0],"temporal_expansions":[2],"spatial_expansions":[2]'
     [hunyuan]='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
 )
 as_one() { # name, ranks, frames: what several ranks decode is what one decodes
