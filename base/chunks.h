@@ -7,8 +7,8 @@
  * 2 C h w e bytes a convolution and chunk, whatever the number of ranks, and sums in the order of one rank. At the end
  * the frames are gathered. Every rank holds what one rank alone would hold.
  *
- * AutoencoderKLWan has chunks of one latent frame, AutoencoderKLCogVideoX and AutoencoderKLMochi of two. AutoencoderKLHunyuanVideo has norms and
- * an attention over all frames, and 2-D decoders have no time: they are shared by rows. */
+ * AutoencoderKLWan has chunks of one latent frame, AutoencoderKLCogVideoX and AutoencoderKLMochi of two.
+ * AutoencoderKLHunyuanVideo has norms and an attention over all frames, AutoencoderKLLTXVideo sees frames behind, and 2-D decoders have no time: they are shared by rows. */
 #ifndef DIT_BASE_CHUNKS_H
 #define DIT_BASE_CHUNKS_H
 

@@ -167,8 +167,8 @@ static void what_cannot_be_shared_is_refused(void **state)
     assert_int_equal(dit_shared_decode_check(2, &facts), DIT_ERR_UNSUPPORTED);
 }
 
-/* Latents 4 x 2 in two frames. A middle of two residual blocks of 8 channels; the first stage becomes three frames of width 4; the
- * second leads 8 channels to 4 and becomes five frames of width 8. Norms send nothing. */
+/* Latents 4 x 2 in two frames. A middle of two residual blocks of 8 channels; the first stage becomes three frames of width 4;
+ * the second leads 8 channels to 4 and becomes five frames of width 8. Norms send nothing. */
 static void a_clip_of_ltx_video_is_cut_from_its_first_convolution(void **state)
 {
     dit_rows_facts facts = facts_of(ltx, 32, 16, 5);

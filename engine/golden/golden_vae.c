@@ -2,7 +2,8 @@
  * `encode_image`), output.safetensors with `output`, the decoder's intermediates by their module names, `encode_mean`
  * and `encode_logvar`, for any batch and extents. Intermediates of a video VAE are not compared, because its blocks run
  * once per chunk. `temb` is the decode timestep, one for all entries; noise that a decoder adds is that of
- * torch.manual_seed(0) before each decode. Several ranks, whatever their mesh, share each decode by rows; each rank encodes by itself.
+ * torch.manual_seed(0) before each decode. Several ranks, whatever their mesh, share each decode by rows; each rank encodes
+ * by itself.
  */
 #include "base/rows.h"
 #include "engine/files/config.h"

@@ -44,8 +44,8 @@ dit_status dit_decoder_read_weights(const dit_json *doc, const cJSON *vae, const
 dit_status dit_decoder_read_timestep(const dit_json *doc, const cJSON *vae, const char *pointer,
                                      const dit_vae_facts *facts, double *timestep, double *noise_scale);
 /* Loads the weights and takes all memory from `rt`. seed: the VAE's (dit_vae_params). sharers: the ranks that share each
- * decode, or NULL. num_frames: how many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
- * VAE does not fit the latents; those of opening and loading. */
+ * decode, or NULL. num_frames: how many frames were asked for; those that a pipeline added to fill a patch are dropped.
+ * Errors: DIT_ERR_SHAPE when the VAE does not fit the latents; those of opening and loading. */
 dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
                             uint64_t seed, dit_comm *sharers);
 /* Decodes one image of those that `sampler` has gathered into decoder->image. Errors: as dit_vae_decode; DIT_ERR_UNSUPPORTED
