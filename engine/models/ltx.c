@@ -14,6 +14,7 @@ static const float HEADS_EPS = 1e-5f, LAST_EPS = 1e-6f;
 typedef struct {
     int64_t layers, H, D, in_channels, out_channels, text_dim, cross_dim;
     double eps;
+    bool first_apart; /* the first latent frame is one frame long; a key of ours: LTXConditionPipeline has it so */
 } ltx_config;
 
 typedef struct {
@@ -48,6 +49,7 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_INT(ltx_config, text_dim, "caption_channels", 4096, 1, 65536),
     DIT_CONFIG_INT(ltx_config, cross_dim, "cross_attention_dim", 2048, 1, 65536),
     DIT_CONFIG_NUMBER(ltx_config, eps, "norm_eps", 1e-6, 0, 1),
+    DIT_CONFIG_BOOL(ltx_config, first_apart, "first_frame_apart", false),
     DIT_CONFIG_END,
 };
 
@@ -186,7 +188,7 @@ static dit_status ltx_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(make_buffers(model, m));
     state_needs(m, model);
     model->input_channels = m->c.in_channels, model->output_channels = m->c.out_channels;
-    model->linspace_sigmas = true;
+    model->linspace_sigmas = !m->c.first_apart, model->quadratic_sigmas = m->c.first_apart; /* as its pipeline */
     return dit_attention_create(
         rt, params->attention,
         &(dit_attention_shape){
@@ -228,6 +230,13 @@ static void rotate_token(const ltx *m, int64_t first, const float place[AXES], f
     }
 }
 
+/* Returns where a latent frame begins, in latent frames: where the first one is one frame long, the others follow it. */
+static float frame_begin(const ltx *m, int64_t temporal, int64_t frame)
+{
+    if (!m->c.first_apart || frame == 0) return (float)frame;
+    return (float)(frame * temporal - (temporal - 1)) / (float)temporal;
+}
+
 static dit_status place_tokens(dit_model *model, const float *scale)
 {
     const dit_latent *latent = &model->params.latent;
@@ -237,8 +246,8 @@ static dit_status place_tokens(dit_model *model, const float *scale)
     const int64_t rows = dit_runtime_values(rt, m->s.n), first = share_begin(dit_tp_share(rt), m->c.H) * m->c.D;
     for (int64_t row = 0; row < rows; row++) {
         int64_t token = dit_partition_token(part, row), plane = latent->height * latent->width;
-        const float ids[AXES] = {(float)(token / plane), (float)(token / latent->width % latent->height),
-                                 (float)(token % latent->width)};
+        const float ids[AXES] = {frame_begin(m, latent->vae_temporal, token / plane),
+                                 (float)(token / latent->width % latent->height), (float)(token % latent->width)};
         float place[AXES];
         place_token(ids, scale, place);
         rotate_token(m, first, place, m->cosines + row * m->s.A, m->sines + row * m->s.A);

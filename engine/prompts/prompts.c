@@ -59,6 +59,7 @@ static const take_row rows[] = {
     {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN, {0}},
     {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED, {0}},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"LTXConditionPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"LTXPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"Lumina2Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"MochiPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},

@@ -63,7 +63,7 @@ for kind in "${chats[@]}"; do
         skip "chat.py makes $kind again" "there is no $later with PyTorch, diffusers and transformers"
     fi
 done
-for kind in ltx ltx_timestep mochi; do
+for kind in ltx ltx_timestep ltx_condition mochi; do
     later_again() { "$later" engine/tests/pipelines/later_video.py $kind "$work/$kind" && "$python" "$work/compare.py" "$work/$kind" engine/tests/pipelines/$kind; }
     if "$later" -c 'import diffusers, torch, transformers' >/dev/null 2>&1; then
         check "later_video.py makes $kind again, its files byte by byte" later_again

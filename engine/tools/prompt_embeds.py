@@ -29,6 +29,7 @@ RETURNED = {
     "StableDiffusion3Pipeline": (*PLAIN, "pooled_prompt_embeds", "negative_pooled_prompt_embeds"),
     "HunyuanDiTPipeline": HUNYUAN,
     "CogVideoXPipeline": PLAIN,
+    "LTXConditionPipeline": MASKED,
     "LTXPipeline": MASKED,
     "LattePipeline": PLAIN,
     "MochiPipeline": MASKED,

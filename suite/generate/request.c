@@ -45,6 +45,7 @@ typedef struct {
     bool refers;                 /* a picture is a reference: it stands behind the latent          */
     bool checkpoint;             /* the source is a diffusers checkpoint */
     bool norms_guidance;         /* its pipeline scales guided predictions by their norms unless it is told otherwise */
+    bool first_apart;            /* its pipeline places LTX-Video's first latent frame as one frame */
     bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
     dit_buffer notes;
 } request_builder;
@@ -123,6 +124,7 @@ static dit_status take_index(request_builder *b, const char *folder, double *bou
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
     b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0;
+    b->first_apart = strcmp(pipeline, "LTXConditionPipeline") == 0;
     dit_json_release(&index);
     return DIT_OK;
 }
@@ -158,6 +160,9 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     DIT_TRY(take_part(path, &b->config, b->weights));
     DIT_TRY(take_index(b, folder, &ratio));
     DIT_TRY(take_second(b, folder, ratio));
+    dit_json_writer w = {0};
+    if (b->first_apart) dit_json_put_bool(&w, b->config, "first_frame_apart", true);
+    DIT_TRY(w.status);
     DIT_TRY(suite_path(path, "%s/vae", folder));
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
     DIT_TRY(suite_path(path, "%s/scheduler", folder));

@@ -23,7 +23,7 @@ for kind in wan:9 wan_a14b:5 hunyuan_video:9 cogvideox:9 latte:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
-for kind in ltx:9 ltx_timestep:9 mochi:13; do
+for kind in ltx:9 ltx_timestep:9 ltx_condition:17 mochi:13; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
@@ -41,6 +41,13 @@ told() { # the timestep changes the clip, and no other VAE takes one
         ! within untold/image/frame-0000.png ltx_timestep/image/frame-0000.png &&
         exits 2 run ltx told --decode_timestep 0.05 2>message && grep -q 'is told no timestep' message
 }
+apart() { # the class decides where frames lie, and which steps there are
+    cp -rL "$golden/ltx_condition" plain && sed -i 's/LTXConditionPipeline/LTXPipeline/' plain/model_index.json && mapfile -t arguments < <(options ltx_condition) &&
+        "$ditbench" generate plain "${arguments[@]}" --output plainly -q --frames numbered >answer &&
+        ! python3 compare.py "$golden/ltx_condition/expected.safetensors" plainly/embeddings.safetensors plainly/latents.safetensors &&
+        exits 2 run mochi no --frame_rate 24 2>message && grep -q 'no positions in seconds' message
+}
+ok "LTXConditionPipeline and LTXPipeline make other clips of the same weights, and others have no frame rate" apart
 ok "a decode timestep is told to decoders that take one, and to no other" told
 second() { # a scale of its own, two ranks each, a pipeline whose steps are synchronous; one transformer by name
     run wan_a14b two --cfg_degree 2 --pipefusion_parallel_degree 2 --warmup_steps 6 >answer &&

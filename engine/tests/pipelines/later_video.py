@@ -2,7 +2,7 @@
 """Makes a whole tiny pipeline of clips by diffusers 0.42.1 (random weights, the small tokenizer of T5 in ../tokenizers) and what it
 makes of a prompt.
 
-    later_video.py ltx|ltx_timestep|mochi OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    later_video.py ltx|ltx_timestep|ltx_condition|mochi OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask, negative_..., latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
@@ -11,6 +11,7 @@ stored in bf16, VAEs without their encoders' weights; diffusers runs all in floa
 seed just before the decode. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
 import argparse
+import filecmp
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import numpy as np
 import torch
-from diffusers import (AutoencoderKLLTXVideo, AutoencoderKLMochi, FlowMatchEulerDiscreteScheduler, LTXPipeline, LTXVideoTransformer3DModel,
+from diffusers import (AutoencoderKLLTXVideo, AutoencoderKLMochi, FlowMatchEulerDiscreteScheduler, LTXConditionPipeline, LTXPipeline, LTXVideoTransformer3DModel,
                        MochiPipeline, MochiTransformer3DModel)
 from safetensors.torch import load_file, save_file
 from transformers import T5TokenizerFast
@@ -70,6 +71,12 @@ def ltx_timestep():
                         decoder_block_out_channels=[4, 8, 16], upsample_factor=[1, 2, 2])
 
 
+def ltx_condition():
+    """As the folders of 0.9.5 and later have it, without conditions."""
+    parts = ltx_timestep().components
+    return LTXConditionPipeline(**{**parts, "scheduler": FlowMatchEulerDiscreteScheduler()})
+
+
 def mochi():
     tokens = tokenizer()
     vae = AutoencoderKLMochi(encoder_block_out_channels=[32] * 4, decoder_block_out_channels=[32] * 4, layers_per_block=[1, 0, 0, 0, 1],
@@ -79,11 +86,13 @@ def mochi():
     return MochiPipeline(FlowMatchEulerDiscreteScheduler(invert_sigmas=True), vae, encoder(tokens), tokens, transformer)
 
 
-KINDS = {"ltx": ltx, "ltx_timestep": ltx_timestep, "mochi": mochi}
+KINDS = {"ltx": ltx, "ltx_timestep": ltx_timestep, "ltx_condition": ltx_condition, "mochi": mochi}
 CALLS = {
     "ltx": {"guidance_scale": 3.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
     "ltx_timestep": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "decode_timestep": 0.05,
                      "decode_noise_scale": 0.025, "frame_rate": 24},
+    "ltx_condition": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 17, "max_sequence_length": 24, "decode_timestep": 0.05,
+                      "frame_rate": 24},
     "mochi": {"guidance_scale": 4.5, "negative_prompt": "rain", "num_frames": 13, "max_sequence_length": 24, "width": 48},
 }
 
@@ -111,6 +120,15 @@ def write(pipe, out):
         folder.symlink_to(os.path.relpath(pipe.tokenizer.home, folder.parent.resolve()))
     else:
         shutil.copytree(pipe.tokenizer.home, folder)
+
+
+def share(out, twin):
+    """Parts whose files are those of another pipeline beside this one are links to them."""
+    for name in ("text_encoder", "transformer", "vae"):
+        mine, other = pathlib.Path(out, name), pathlib.Path(out).parent / twin / name
+        if other.is_dir() and not filecmp.cmpfiles(mine, other, os.listdir(mine), shallow=False)[1:] != ([], []):
+            shutil.rmtree(mine)
+            mine.symlink_to(pathlib.Path("..", twin, name))
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
@@ -172,6 +190,8 @@ def main():
     write(pipe, options.out)
     call = {"prompt": options.prompt, "height": 32, "width": 64, "num_inference_steps": 4, **CALLS[options.kind], "seed": options.seed}
     call.update((key, json.loads(value)) for key, _, value in (item.partition("=") for item in options.set))
+    if options.kind == "ltx_condition":
+        share(options.out, "ltx_timestep")
     save(expect(pipe, call), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
     pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
 
