@@ -1,367 +1,25 @@
-#include "suite/generate/request.h"
+#include "suite/generate/request_impl.h"
 
 #include "base/architecture.h"
-#include "base/buffer.h"
 #include "base/cache.h"
 #include "base/json_writer.h"
-#include "base/lenient.h"
 #include "base/rows.h"
 #include "base/safetensors.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/catalogue/vae.h"
-#include "suite/generate/checkpoint.h"
-#include "suite/paths.h"
 #include "suite/platform/platform.h"
 #include "suite/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { DEFAULT_SEED = 42, DEFAULT_WEIGHTS_SEED = 7 };
 
-/* What has been gathered so far. Configs are owned; "" is no path: seeded. */
-typedef struct {
-    const suite_request *r;
-    char name[160];
-    cJSON *config, *scheduler, *vae;
-    char weights[SUITE_PATH], second_weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
-    double boundary_ratio;       /* 0: there is one transformer */
-    char pipeline[SUITE_PATH];   /* folder whose text encoders read the prompts; "": none */
-    char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
-    dit_json call;               /* e2e.json, or zero */
-    suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
-    bool from_catalogue;         /* the source itself */
-    bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
-    bool beside;                 /* the model takes a picture beside the latents: likewise */
-    bool refers;                 /* a picture is a reference: it stands behind the latent          */
-    bool checkpoint;             /* the source is a diffusers checkpoint */
-    bool norms_guidance;         /* its pipeline scales guided predictions by their norms unless it is told otherwise */
-    bool first_apart;            /* its pipeline places LTX-Video's first latent frame as one frame */
-    bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
-    dit_buffer notes;
-} request_builder;
-
-/* ---- files ------------------------------------------------------------------------------------------------------- */
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static bool has_file(const char *folder, const char *file)
-{
-    char path[SUITE_PATH];
-    return suite_path(path, "%s/%s", folder, file) == DIT_OK && access(path, R_OK) == 0;
-}
-
-static dit_status absolute(const char *path, char out[SUITE_PATH])
-{
-    if (realpath(path, out)) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
-}
-
-/* The object in a file, alone; the caller deletes it. */
-static dit_status read_object(const char *path, cJSON **out)
-{
-    dit_json doc;
-    DIT_TRY(dit_json_read_lenient(path, &doc));
-    bool valid = cJSON_IsObject(doc.root);
-    if (valid) {
-        cJSON_Delete(*out);
-        *out = doc.root;
-        doc.root = NULL;
-    }
-    dit_json_release(&doc);
-    return valid ? DIT_OK : DIT_FAIL(DIT_ERR_JSON_TYPE, "%s holds no JSON object", path);
-}
-
-/* A diffusers folder of one part: its config.json, and itself as the place of the weights. */
-static dit_status take_part(const char *folder, cJSON **config, char weights[SUITE_PATH])
-{
-    char path[SUITE_PATH];
-    DIT_TRY(absolute(folder, weights));
-    DIT_TRY(suite_path(path, "%s/config.json", weights));
-    return read_object(path, config);
-}
-
-/* A scheduler's config: the file itself, or scheduler_config.json of a folder. */
-static dit_status take_scheduler(const char *place, cJSON **out)
-{
-    char path[SUITE_PATH];
-    DIT_TRY(suite_path(path, "%s%s", place, is_folder(place) ? "/scheduler_config.json" : ""));
-    return read_object(path, out);
-}
-
-/* ---- sources ----------------------------------------------------------------------------------------------------- */
-
-static void name_after(request_builder *b, const char *folder)
-{
-    const char *slash = strrchr(folder, '/');
-    snprintf(b->name, sizeof b->name, "%.150s", slash ? slash + 1 : folder);
-}
-
-/* Reads what model_index.json says of the pipeline's way to run; of the FLUX.2 kleins, those that are not distilled are
- * guided, and Lumina2Pipeline.__call__ has cfg_normalization=True. */
-static dit_status take_index(request_builder *b, const char *folder, double *boundary_ratio)
-{
-    char path[SUITE_PATH];
-    dit_json index;
-    DIT_TRY(suite_path(path, "%s/model_index.json", folder));
-    DIT_TRY(dit_json_read_lenient(path, &index));
-    *boundary_ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
-    const char *pipeline = dit_json_text_or(index.root, "_class_name", "");
-    bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
-    b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
-    b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
-    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0;
-    b->first_apart = strcmp(pipeline, "LTXConditionPipeline") == 0;
-    dit_json_release(&index);
-    return DIT_OK;
-}
-
-/* The second transformer of a pipeline that has a boundary_ratio. Its config must be that of the first one. */
-static dit_status take_second(request_builder *b, const char *folder, double ratio)
-{
-    char path[SUITE_PATH];
-    cJSON *config = NULL;
-    DIT_TRY(suite_path(path, "%s/transformer_2", folder));
-    if (!(ratio > 0) || !is_folder(path)) return DIT_OK;
-    b->boundary_ratio = ratio;
-    DIT_TRY(take_part(path, &config, b->second_weights));
-    bool alike = cJSON_Compare(config, b->config, true);
-    cJSON_Delete(config);
-    if (alike) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_UNSUPPORTED, "transformer and transformer_2 of %s have other configs", folder),
-        "two transformers of one config are run: name one of them with --transformer");
-}
-
-/* model_index.json and the folders it stands beside. */
-static dit_status take_checkpoint(request_builder *b, const char *folder)
-{
-    char path[SUITE_PATH];
-    const suite_request *r = b->r;
-    bool decodes = !r->vae && !r->latents_only, prompts = r->prompt_count > 0 && !has_file(folder, "vocabulary.json");
-    double ratio;
-    b->checkpoint = true;
-    name_after(b, folder);
-    DIT_TRY(suite_checkpoint_check(folder, decodes, prompts));
-    DIT_TRY(suite_path(path, "%s/transformer", folder));
-    DIT_TRY(take_part(path, &b->config, b->weights));
-    DIT_TRY(take_index(b, folder, &ratio));
-    DIT_TRY(take_second(b, folder, ratio));
-    dit_json_writer w = {0};
-    if (b->first_apart) dit_json_put_bool(&w, b->config, "first_frame_apart", true);
-    DIT_TRY(w.status);
-    DIT_TRY(suite_path(path, "%s/vae", folder));
-    if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
-    DIT_TRY(suite_path(path, "%s/scheduler", folder));
-    return take_scheduler(path, &b->scheduler);
-}
-
-/* A model with all that belongs to it in one folder: config.json, weights, scheduler_config.json, and vae/ if it has
- * one. */
-static dit_status take_bundle(request_builder *b, const char *folder)
-{
-    char path[SUITE_PATH];
-    name_after(b, folder);
-    DIT_TRY(take_part(folder, &b->config, b->weights));
-    DIT_TRY(suite_path(path, "%s/vae", folder));
-    if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
-    return take_scheduler(folder, &b->scheduler);
-}
-
-/* A folder beside the run's own, by the name e2e.json gives. */
-static dit_status take_sibling(request_builder *b, const char *folder, const char *key, cJSON **config,
-                               char weights[SUITE_PATH])
-{
-    const char *name = NULL;
-    char path[SUITE_PATH];
-    DIT_TRY(dit_json_optional_string(&b->call, b->call.root, "", key, &name));
-    if (!name) return DIT_OK;
-    if (strchr(name, '/') || name[0] == '.') {
-        char at[32];
-        snprintf(at, sizeof at, "/%s", key);
-        return dit_json_fail(&b->call, at, DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a folder beside this one",
-                             name);
-    }
-    DIT_TRY(suite_path(path, "%s/../%s", folder, name));
-    return take_part(path, config, weights);
-}
-
-static dit_status take_run(request_builder *b, const char *folder)
-{
-    const cJSON *scheduler;
-    char path[SUITE_PATH];
-    name_after(b, folder);
-    DIT_TRY(suite_path(path, "%s/e2e.json", folder));
-    DIT_TRY(dit_json_read_lenient(path, &b->call));
-    DIT_TRY(take_sibling(b, folder, "transformer", &b->config, b->weights));
-    DIT_TRY(take_sibling(b, folder, "vae", &b->vae, b->vae_weights));
-    DIT_TRY(dit_json_require_object(&b->call, b->call.root, "", "scheduler", &scheduler));
-    b->scheduler = cJSON_Duplicate(scheduler, true);
-    DIT_TRY(suite_path(path, "%s/inputs.safetensors", folder));
-    return b->scheduler ? absolute(path, b->inputs) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-static dit_status copy_config(const cJSON *from, cJSON **out)
-{
-    *out = cJSON_Duplicate(from, true);
-    dit_json_drop_nulls(*out);
-    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-/* Names of models that can run; of those, where `start` is given, the ones that begin with it in any case. */
-static dit_status runnable_models(const char *start, char ***names)
-{
-    char **all;
-    int kept = 0;
-    DIT_TRY(suite_catalogue_names("models", &all));
-    for (int i = 0; all[i]; i++) {
-        suite_model model;
-        bool wanted = !start || strncasecmp(all[i], start, strlen(start)) == 0;
-        bool runs = wanted && suite_model_load(all[i], &model) == DIT_OK; /* a broken file is validate's business */
-        bool built = runs && model.config;
-        if (runs) suite_model_release(&model);
-        if (built)
-            all[kept++] = all[i];
-        else
-            free(all[i]);
-    }
-    all[kept] = NULL;
-    dit_error_clear();
-    *names = all;
-    return DIT_OK;
-}
-
-/* A word that is neither a folder nor a model: what it may have meant. */
-static dit_status fail_source(const char *source)
-{
-    static const char folder[] = "a diffusers checkpoint is given as the path of its folder, which holds "
-                                 "model_index.json (nothing is downloaded)";
-    char **alike, **all, list[300];
-    DIT_TRY(runnable_models(source, &alike));
-    dit_words_join((const char *const *)alike, list, sizeof list);
-    suite_names_free(alike);
-    DIT_TRY(runnable_models(NULL, &all));
-    const char *near = list[0] ? NULL : dit_nearest_word(source, (const char *const *)all);
-    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no folder %s, and no model of that name", source);
-    st = list[0] ? dit_error_hint(st, "models that begin so, with seeded weights: %s; %s", list, folder)
-         : near  ? dit_error_hint(st, "did you mean %s? %s", near, folder)
-                 : dit_error_hint(st, "`ditbench list models` shows the models; %s", folder);
-    suite_names_free(all);
-    return st;
-}
-
-/* Whether the catalogue has the model that NAME or NAME~VARIANT names. */
-static dit_status is_in_catalogue(const char *name, bool *out)
-{
-    char **names;
-    size_t length = strcspn(name, "~");
-    *out = false;
-    DIT_TRY(suite_catalogue_names("models", &names));
-    for (int i = 0; names[i]; i++) *out |= strlen(names[i]) == length && strncmp(names[i], name, length) == 0;
-    suite_names_free(names);
-    return DIT_OK;
-}
-
-static dit_status take_model(request_builder *b, const char *name)
-{
-    suite_vae vae;
-    bool known;
-    DIT_TRY(is_in_catalogue(name, &known));
-    if (!known) return fail_source(name);
-    DIT_TRY(suite_model_load(name, &b->model));
-    b->from_catalogue = true;
-    if (!b->model.config)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                                       "%s cannot be run: the catalogue has facts about its architecture only, and "
-                                       "this family is not supported",
-                                       b->model.name),
-                              "`ditbench list models` shows what can run");
-    snprintf(b->name, sizeof b->name, "%s", b->model.variant);
-    DIT_TRY(copy_config(b->model.config, &b->config));
-    DIT_TRY(copy_config(b->model.scheduler, &b->scheduler));
-    b->boundary_ratio = b->model.boundary_ratio;
-    if (!b->model.vae) return DIT_OK;
-    DIT_TRY(suite_vae_load(b->model.vae, &vae));
-    dit_status st = vae.built ? copy_config(vae.config, &b->vae) : DIT_OK;
-    suite_vae_release(&vae);
-    return st;
-}
-
-static dit_status take_source(request_builder *b)
-{
-    char folder[SUITE_PATH];
-    const char *source = b->r->source;
-    if (!source) return DIT_OK;
-    if (!is_folder(source) && strchr(source, '/'))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no folder %s", source),
-                              "nothing is downloaded: name a checkpoint folder on this disk, or a model of "
-                              "`ditbench list models`");
-    if (!is_folder(source)) return take_model(b, source);
-    DIT_TRY(absolute(source, folder));
-    if (has_file(folder, "model_index.json")) return take_checkpoint(b, folder);
-    if (has_file(folder, "e2e.json")) return take_run(b, folder);
-    if (has_file(folder, "config.json") && has_file(folder, "scheduler_config.json")) return take_bundle(b, folder);
-    return suite_checkpoint_refuse(source);
-}
-
-static dit_status take_options(request_builder *b)
-{
-    const suite_request *r = b->r;
-    if (r->transformer) {
-        DIT_TRY(take_part(r->transformer, &b->config, b->weights));
-        b->boundary_ratio = 0;
-        name_after(b, b->weights);
-    }
-    if (r->vae) DIT_TRY(take_part(r->vae, &b->vae, b->vae_weights));
-    if (r->scheduler) DIT_TRY(take_scheduler(r->scheduler, &b->scheduler));
-    if (r->weights) DIT_TRY(absolute(r->weights, b->weights));
-    if (r->inputs) DIT_TRY(absolute(r->inputs, b->inputs));
-    if (!b->config)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "there is no model: give SOURCE or --transformer"),
-                              "`ditbench list models` shows names");
-    if (!b->scheduler)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_USAGE,
-                     "there is no scheduler: give one with --scheduler, because --transformer does not name one"),
-            "add --scheduler FILE, a scheduler_config.json");
-    return DIT_OK;
-}
-
-/* Finds the text table that --prompt is looked up in: beside the model, or in the source's own folder. */
-static dit_status find_text_table(request_builder *b)
-{
-    const char *places[] = {b->weights, b->r->source};
-    if (!b->r->prompt_count && !b->r->split) return DIT_OK;
-    if (b->inputs[0] && b->r->inputs)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--prompt and --inputs both say what the picture shows"),
-                              "give one of them");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (places[i] && places[i][0] && has_file(places[i], "vocabulary.json"))
-            return absolute(places[i], b->text_table);
-    if (!b->r->split && b->r->source && suite_checkpoint_reads_prompts(b->r->source))
-        return absolute(b->r->source, b->pipeline);
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_UNSUPPORTED, "--prompt: there is no text encoder, and %s has no text table", b->name),
-        "name a diffusers folder with tokenizer/ and text_encoder/, or give embeddings that an encoder made with "
-        "--inputs "
-        "(prompt_embeds, ...); a text table is vocabulary.json and text.safetensors beside the model");
-}
-
 /* xDiT's --flow_shift: the shift of flow-matching schedulers, under either of its names. */
-static dit_status shift_scheduler(request_builder *b)
+static dit_status shift_scheduler(suite_request_builder *b)
 {
     static const char *const keys[] = {"flow_shift", "shift"};
     if (isnan(b->r->flow_shift)) return DIT_OK;
@@ -392,7 +50,7 @@ static int likeness(const suite_model *model, const cJSON *config)
 }
 
 /* The catalogue's model nearest to a config from elsewhere, for what its pipeline would default to. */
-static dit_status find_twin(request_builder *b)
+static dit_status find_twin(suite_request_builder *b)
 {
     char **names;
     int best = 0;
@@ -416,7 +74,7 @@ static dit_status find_twin(request_builder *b)
 }
 
 /* A number of the run: the option, the recorded call, the catalogue. */
-static dit_status settle(request_builder *b, int64_t said, const char *call_key, const char *default_key,
+static dit_status settle(suite_request_builder *b, int64_t said, const char *call_key, const char *default_key,
                          const char *option, double *out)
 {
     const cJSON *recorded = dit_json_member(b->call.root, call_key);
@@ -438,14 +96,14 @@ static dit_status settle(request_builder *b, int64_t said, const char *call_key,
     return DIT_OK;
 }
 
-static int64_t usual_number(const request_builder *b, const char *key, int64_t otherwise)
+static int64_t usual_number(const suite_request_builder *b, const char *key, int64_t otherwise)
 {
     const cJSON *usual = dit_json_member(b->model.default_run, key);
     return cJSON_IsNumber(usual) ? (int64_t)usual->valuedouble : otherwise;
 }
 
 /* Rows of the given latents or embeddings, or what is usual. */
-static dit_status count_images(const request_builder *b, int64_t *out)
+static dit_status count_images(const suite_request_builder *b, int64_t *out)
 {
     static const char *const names[] = {"latents", "prompt_embeds"};
     dit_safetensors *file;
@@ -495,14 +153,14 @@ static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
 }
 
 /* How many pixels a latent spans where there is no VAE to tell it: 0 for the number that the model was published with. */
-static int64_t cell_px(const request_builder *b)
+static int64_t cell_px(const suite_request_builder *b)
 {
     if (!is_codec(b->vae) || !b->r->latents_only) return 0;
     return dit_json_int_or(b->vae, "block_size", 2);
 }
 
 /* Without embeddings the seeded text needs its length; all else the engine reads from the config. */
-static dit_status add_second(const request_builder *b, cJSON *model, int64_t weights_seed)
+static dit_status add_second(const suite_request_builder *b, cJSON *model, int64_t weights_seed)
 {
     dit_json_writer w = {0};
     cJSON *second = b->boundary_ratio > 0 ? dit_json_put_object(&w, model, "transformer_2") : NULL;
@@ -511,7 +169,7 @@ static dit_status add_second(const request_builder *b, cJSON *model, int64_t wei
     return w.status == DIT_OK ? add_weights(second, b->second_weights, weights_seed + 1) : w.status;
 }
 
-static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
+static dit_status add_model(suite_request_builder *b, cJSON *document, int64_t weights_seed)
 {
     dit_json_writer w = {0};
     const cJSON *tokens = dit_json_member(b->model.text, "tokens");
@@ -528,14 +186,14 @@ static dit_status add_model(request_builder *b, cJSON *document, int64_t weights
     return w.status;
 }
 
-static void copy_call(dit_json_writer *w, const request_builder *b, cJSON *run, const char *key)
+static void copy_call(dit_json_writer *w, const suite_request_builder *b, cJSON *run, const char *key)
 {
     dit_json_put_copy(w, run, key, dit_json_member(b->call.root, key));
 }
 
 /* As many frames as the pipeline makes when it is asked for others than one more than a multiple of those of a latent: Wan's goes
  * to the multiple below and adds one, the others cut the latents. Source: diffusers 0.33.1, __call__ of each. */
-static int64_t whole_frames(request_builder *b, int64_t asked)
+static int64_t whole_frames(suite_request_builder *b, int64_t asked)
 {
     int64_t each = dit_json_int_or(b->model.latent, "vae_temporal", 1);
     bool is_wan = strcmp(dit_json_text_or(b->config, "_class_name", ""), "WanTransformer3DModel") == 0;
@@ -549,7 +207,7 @@ static int64_t whole_frames(request_builder *b, int64_t asked)
 }
 
 /* A recorded call that says no frames made an image. Latte's word for them is video_length. */
-static dit_status add_frames(request_builder *b, cJSON *run)
+static dit_status add_frames(suite_request_builder *b, cJSON *run)
 {
     dit_json_writer w = {0};
     const cJSON *length = dit_json_member(b->call.root, "video_length");
@@ -564,7 +222,7 @@ static dit_status add_frames(request_builder *b, cJSON *run)
 
 /* Pixels of a side where a checkpoint's pipeline is not told: its sample_size in latents, which FLUX.1 and FLUX.2 have 128
  * of. 0: the configs do not say. */
-static int64_t usual_side(const request_builder *b)
+static int64_t usual_side(const suite_request_builder *b)
 {
     enum { FLUX_CELLS = 128 };
     static const char *const fluxes[] = {"FluxTransformer2DModel", "Flux2Transformer2DModel", NULL};
@@ -577,7 +235,7 @@ static int64_t usual_side(const request_builder *b)
 
 /* What was asked for; else captions of shapes are of pictures as large as the renders that models of them learn from, and a
  * checkpoint's pictures as large as its pipeline makes them. */
-static int64_t size_of(request_builder *b, int64_t asked, const char *option)
+static int64_t size_of(suite_request_builder *b, int64_t asked, const char *option)
 {
     enum { RENDERED = 32 };
     if (asked || b->call.root) return asked;
@@ -588,7 +246,7 @@ static int64_t size_of(request_builder *b, int64_t asked, const char *option)
 }
 
 /* The scale of guidance by a second forward: the option, the recorded call, the catalogue; 1 for none. */
-static double true_cfg_scale(const request_builder *b)
+static double true_cfg_scale(const suite_request_builder *b)
 {
     enum { KLEIN_SCALE = 4 }; /* Flux2KleinPipeline.__call__ */
     double usual = dit_json_number_or(b->model.default_run, "true_cfg_scale", 1);
@@ -601,7 +259,7 @@ static double true_cfg_scale(const request_builder *b)
 }
 
 /* Says that a scale needs a negative prompt, even an empty one. */
-static void note_silent_scale(request_builder *b)
+static void note_silent_scale(suite_request_builder *b)
 {
     if (b->pipeline[0] && !b->r->negative_prompt && b->r->true_cfg_scale > 1)
         dit_buffer_printf(&b->notes,
@@ -610,7 +268,7 @@ static void note_silent_scale(request_builder *b)
 }
 
 /* Says that a scale does nothing: the model computes one branch, and does not take the scale as an input. */
-static void note_lost_scale(request_builder *b)
+static void note_lost_scale(suite_request_builder *b)
 {
     const dit_architecture *architecture = dit_architecture_find(dit_json_text_or(b->config, "_class_name", ""));
     bool takes = cJSON_IsTrue(dit_json_member(b->config, "guidance_embeds"));
@@ -624,7 +282,7 @@ static void note_lost_scale(request_builder *b)
 }
 
 /* As the pipeline: without a scale of its own the second transformer has that of the first. */
-static void add_second_scale(dit_json_writer *w, request_builder *b, double first, cJSON *run)
+static void add_second_scale(dit_json_writer *w, suite_request_builder *b, double first, cJSON *run)
 {
     double usual =
         isnan(b->r->guidance_scale) ? dit_json_number_or(b->model.default_run, "guidance_scale_2", first) : first;
@@ -637,7 +295,7 @@ static void add_second_scale(dit_json_writer *w, request_builder *b, double firs
 
 /* How many frames LTX-Video's positions take for a second: the option, the recorded call, the pipeline's default, which the engine
  * has. */
-static dit_status add_frame_rate(dit_json_writer *w, const request_builder *b, cJSON *run)
+static dit_status add_frame_rate(dit_json_writer *w, const suite_request_builder *b, cJSON *run)
 {
     bool asked = !isnan(b->r->frame_rate);
     double rate = asked ? b->r->frame_rate : dit_json_number_or(b->call.root, "frame_rate", NAN);
@@ -650,7 +308,7 @@ static dit_status add_frame_rate(dit_json_writer *w, const request_builder *b, c
 }
 
 /* What the pipeline does to guided predictions: the option, the recorded call, the pipeline's default. */
-static void add_guidance_norm(dit_json_writer *w, const request_builder *b, cJSON *run)
+static void add_guidance_norm(dit_json_writer *w, const suite_request_builder *b, cJSON *run)
 {
     double norm = b->r->cfg_normalization, ratio = b->r->cfg_trunc_ratio;
     if (isnan(norm)) norm = dit_json_number_or(b->call.root, "cfg_normalization", b->norms_guidance);
@@ -660,7 +318,7 @@ static void add_guidance_norm(dit_json_writer *w, const request_builder *b, cJSO
 }
 
 /* The picture behind the latent: as large as the one that is made, or of the size that was asked for. */
-static dit_status add_reference(const request_builder *b, double height, double width, cJSON *run)
+static dit_status add_reference(const suite_request_builder *b, double height, double width, cJSON *run)
 {
     dit_json_writer w = {0};
     int64_t asked_width = (int64_t)width, asked_height = (int64_t)height;
@@ -677,7 +335,7 @@ static dit_status add_reference(const request_builder *b, double height, double 
     return w.status;
 }
 
-static dit_status add_run(request_builder *b, cJSON *document)
+static dit_status add_run(suite_request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
     double height, width, steps, scale = b->r->guidance_scale;
@@ -709,7 +367,7 @@ static dit_status add_run(request_builder *b, cJSON *document)
     return w.status;
 }
 
-static dit_status add_conditions(const request_builder *b, cJSON *document)
+static dit_status add_conditions(const suite_request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
     cJSON *conditions = dit_json_put_object(&w, document, "conditions");
@@ -746,7 +404,7 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
 
 /* Image-to-image: the picture that sampling starts from; image-to-video: the first frame, which takes no strength, as a
  * reference takes none. */
-static dit_status add_image(const request_builder *b, cJSON *document)
+static dit_status add_image(const suite_request_builder *b, cJSON *document)
 {
     enum { USUAL_TENTHS = 6 };
     dit_json_writer w = {0};
@@ -758,7 +416,7 @@ static dit_status add_image(const request_builder *b, cJSON *document)
     if (!b->vae || b->r->latents_only)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--image needs a VAE, which encodes the picture"),
                               "name one with --vae DIR, and a picture with --output FILE.png");
-    DIT_TRY(absolute(b->r->image, path));
+    DIT_TRY(suite_request_absolute(b->r->image, path));
     if (b->first_frame && !isnan(b->r->strength))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "--strength: %s makes a clip that begins with the picture", b->name),
@@ -776,13 +434,13 @@ static dit_status add_image(const request_builder *b, cJSON *document)
     if (b->refers) return w.status;
     dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? usual : b->r->strength);
     if (!b->r->mask_image) return w.status;
-    DIT_TRY(absolute(b->r->mask_image, path));
+    DIT_TRY(suite_request_absolute(b->r->mask_image, path));
     dit_json_put_string(&w, image, "mask", path);
     return w.status;
 }
 
 /* Without a VAE there is no picture, which is better said before the sampling than after it. */
-static dit_status check_vae(const request_builder *b)
+static dit_status check_vae(const suite_request_builder *b)
 {
     if (b->vae || b->r->latents_only) return DIT_OK;
     if (b->from_catalogue)
@@ -795,7 +453,7 @@ static dit_status check_vae(const request_builder *b)
 }
 
 /* What LTX-Video's decoder is told: the option, the recorded call, the pipeline's default, which the engine has. */
-static void add_decode_timestep(dit_json_writer *w, const request_builder *b, cJSON *vae)
+static void add_decode_timestep(dit_json_writer *w, const suite_request_builder *b, cJSON *vae)
 {
     const struct {
         const char *key;
@@ -808,7 +466,7 @@ static void add_decode_timestep(dit_json_writer *w, const request_builder *b, cJ
     }
 }
 
-static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
+static dit_status add_picture(suite_request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
 {
     dit_json_writer w = {0};
     cJSON *vae, *picture;
@@ -873,14 +531,14 @@ static bool takes_beside(const cJSON *config)
     return strcmp(dit_json_text_or(config, "_class_name", ""), "FluxTransformer2DModel") == 0 && in > out;
 }
 
-static dit_status fill(request_builder *b, const char *file, cJSON *document)
+static dit_status fill(suite_request_builder *b, const char *file, cJSON *document)
 {
     dit_json_writer w = {0};
     int64_t weights_seed;
-    DIT_TRY(take_source(b));
-    DIT_TRY(take_options(b));
+    DIT_TRY(suite_request_take_source(b));
+    DIT_TRY(suite_request_take_options(b));
     DIT_TRY(check_vae(b));
-    DIT_TRY(find_text_table(b));
+    DIT_TRY(suite_request_find_text(b));
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
     b->first_frame = cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
@@ -903,7 +561,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
 
 dit_status suite_request_case(const suite_request *request, const char *picture, cJSON **out, char **notes)
 {
-    request_builder b = {.r = request};
+    suite_request_builder b = {.r = request};
     *notes = NULL;
     dit_json_writer w = {0};
     *out = dit_json_new_object(&w);
