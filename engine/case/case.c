@@ -122,23 +122,10 @@ static dit_status read_reference(const dit_json *doc, const cJSON *run, dit_case
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"height_px",
-                                       "width_px",
-                                       "num_frames",
-                                       "num_images",
-                                       "num_inference_steps",
-                                       "guidance_scale",
-                                       "style",
-                                       "image_meta_size",
-                                       "seed",
-                                       "true_cfg_scale",
-                                       "cfg_normalization",
-                                       "cfg_trunc_ratio",
-                                       "noise",
-                                       "frame_rate",
-                                       "guidance_scale_2",
-                                       "reference",
-                                       NULL};
+    static const char *const keys[] = {
+        "height_px",      "width_px",        "num_frames", "num_images",       "num_inference_steps", "guidance_scale",
+        "style",          "image_meta_size", "seed",       "true_cfg_scale",   "cfg_normalization",   "cfg_trunc_ratio",
+        "cfg_truncation", "noise",           "frame_rate", "guidance_scale_2", "reference",           NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
@@ -156,9 +143,10 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
         return dit_json_fail(doc, "/run/guidance_scale_2", DIT_ERR_JSON_VALUE, "the model has no second transformer");
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "true_cfg_scale", 0, 1000, &out->true_cfg_scale));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "frame_rate", 1, 1000, &out->run.frame_rate));
-    out->cfg_trunc_ratio = 1;
+    out->cfg_trunc_ratio = out->cfg_truncation = 1;
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_normalization", 0, 1000, &out->cfg_normalization));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_trunc_ratio", 0, 1, &out->cfg_trunc_ratio));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_truncation", 0, 1, &out->cfg_truncation));
     DIT_TRY(dit_json_optional_string(doc, run, "/run", "noise", &noise));
     int kind = dit_words_find(dit_noise_names, noise);
     if (kind < 0) return dit_json_fail_word(doc, "/run/noise", "noise", noise, dit_noise_names);
@@ -333,8 +321,21 @@ static dit_status read_encoder_weights(const dit_json *doc, const cJSON *conditi
                           "leave weights out for the folder's");
 }
 
+/* Reads "prompt_2", "prompt_3", "negative_prompt_2", "negative_prompt_3" and "clip_skip", each of which may be absent. */
+static dit_status read_more_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
+{
+    enum { MOST_BLOCKS = 256 };
+    static const char *const keys[DIT_CASE_MORE_PROMPTS][2] = {{"prompt_2", "negative_prompt_2"},
+                                                               {"prompt_3", "negative_prompt_3"}};
+    for (int i = 0; i < DIT_CASE_MORE_PROMPTS; i++) {
+        DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", keys[i][0], &out->prompt_more[i]));
+        DIT_TRY(dit_json_optional_string(doc, conditions, "/conditions", keys[i][1], &out->negative_more[i]));
+    }
+    return dit_json_optional_int(doc, conditions, "/conditions", "clip_skip", 0, MOST_BLOCKS, &out->clip_skip);
+}
+
 /* Reads {"kind": "prompts", "path": FOLDER, "prompts": [...], "negative_prompt": "", "max_sequence_length": 256,
- * "clean_caption": false}, and what read_text_encoders and read_encoder_weights read. */
+ * "clean_caption": false}, and what read_more_prompts, read_text_encoders and read_encoder_weights read. */
 static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit_case *out)
 {
     const cJSON *item;
@@ -347,6 +348,7 @@ static dit_status read_prompts(const dit_json *doc, const cJSON *conditions, dit
     DIT_TRY(dit_json_optional_int(doc, conditions, "/conditions", "max_sequence_length", 1, 1 << 16,
                                   &out->max_sequence_length));
     DIT_TRY(dit_json_optional_bool(doc, conditions, "/conditions", "clean_caption", &out->clean_caption));
+    DIT_TRY(read_more_prompts(doc, conditions, out));
     DIT_TRY(read_text_encoders(doc, conditions, out));
     DIT_TRY(read_encoder_weights(doc, conditions, out));
     cJSON_ArrayForEach(item, out->prompts)
@@ -373,6 +375,11 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
                                        "edits",
                                        "prompts",
                                        "negative_prompt",
+                                       "prompt_2",
+                                       "prompt_3",
+                                       "negative_prompt_2",
+                                       "negative_prompt_3",
+                                       "clip_skip",
                                        "max_sequence_length",
                                        "clean_caption",
                                        "text_encoder_parallel",

@@ -13,7 +13,7 @@
 #include "engine/runtime/condition.h"
 #include "engine/shapes/split.h"
 
-enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096 };
+enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096, DIT_CASE_MORE_PROMPTS = 2 };
 
 /* How noise is made of a seed. */
 typedef enum {
@@ -40,8 +40,12 @@ typedef struct {
     const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
     const cJSON *prompts;        /* list of texts, which the text encoders of the folder `pipeline` read; or NULL */
     const char *pipeline, *negative_prompt; /* a diffusers folder; of the guidance branch, never NULL      */
-    int64_t max_sequence_length;            /* 0: the pipeline's                                           */
-    bool clean_caption;                     /* of PixArt and Latte                                         */
+    const char *
+        prompt_more[DIT_CASE_MORE_PROMPTS]; /* prompt_2, prompt_3, of the encoders behind the first; NULL: as prompts */
+    const char *negative_more[DIT_CASE_MORE_PROMPTS]; /* likewise, of the negative prompt */
+    int64_t clip_skip;                                /* blocks that SD3's CLIPs leave out, of positive prompts      */
+    int64_t max_sequence_length;                      /* 0: the pipeline's                                           */
+    bool clean_caption;                               /* of PixArt and Latte                                         */
     dit_text_parallel text_encoder_parallel;
     bool stream_text_encoders; /* block by block */
     bool seeded_text_encoders; /* by encoders_seed, not from the folder */
@@ -72,7 +76,8 @@ typedef struct {
     int64_t vae_spatial; /* pixels of a latent along a side; 0: the document does not say  */
     int64_t num_images, num_frames;
     dit_condition_run run;
-    double guidance_scale_2;                   /* of the second transformer's steps */
+    double guidance_scale_2; /* of the second transformer's steps */
+    double cfg_truncation;   /* steps whose share of noise lies below 1 - this go unguided (Z-Image); 1: none */
     double cfg_normalization, cfg_trunc_ratio; /* dit_facts_norm_guidance; 0 and 1: nothing is scaled or left out */
     double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */

@@ -328,6 +328,24 @@ static dit_status create_noise(dit_pipeline *p)
                                   &p->sampler.torch);
 }
 
+/* Counts the steps that go unguided because the model's time, from 0 for noise to 1, is past cfg_truncation. In float32, as
+ * the pipeline compares. */
+static dit_status truncate_guidance(dit_pipeline *p)
+{
+    const float train = 1000.0f;
+    const dit_scheduler *scheduler = p->sampler.scheduler;
+    dit_facts *facts = &p->rt.facts;
+    if (p->kase.cfg_truncation >= 1) return DIT_OK;
+    if (facts->guidance_norm_kind != DIT_GUIDANCE_NORM_WHOLE)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "cfg_truncation %g: pipelines of %s have none",
+                                       p->kase.cfg_truncation, facts->family),
+                              "it is for Z-Image; Lumina-Image 2.0 has cfg_trunc_ratio");
+    facts->unguided_steps = 0;
+    for (int step = 0; step < scheduler->steps; step++)
+        facts->unguided_steps += (train - scheduler->timesteps[step]) / train > p->kase.cfg_truncation;
+    return DIT_OK;
+}
+
 static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
@@ -391,6 +409,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                                                   .steps = kase->first_step + kase->steps,
                                                                   .first_step = kase->first_step}));
     DIT_TRY(create_noise(p));
+    DIT_TRY(truncate_guidance(p));
     if (cache) dit_cache_set_timesteps(cache, p->sampler.scheduler->timesteps);
     DIT_TRY(make_conditions(p));
     return edits ? draw_before(p) : DIT_OK;

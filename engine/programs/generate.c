@@ -1,8 +1,10 @@
 /* generate: samples and decodes one batch of images or videos, and writes them as PNG.
  *
  * The case is that of denoise. It may name a VAE ("vae", engine/results/decode.h) and what to write: "picture":
- * {"file": "image.png", "frames": "animated" | "numbered" | "mp4" | "webm", "frames_per_s": 8, "pixels": true}, relative to
- * the out folder; pixels: the file of latents also has the decoded colours, not rounded. Several
+ * {"file": "image.png", "frames": "animated" | "numbered" | "mp4" | "webm", "frames_per_s": 8, "pixels": true,
+ * "asked": {"height_px", "width_px", "fits": true}}, relative to
+ * the out folder; pixels: the file of latents also has the decoded colours, not rounded; asked: the size that was wanted where
+ * the run has another, to which the picture is resized and cut if it fits. Several
  * images become image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode,
  * prints a line on stdout. Latents are always written; without a VAE nothing else is, and the record says so. A VAE
  * that is not implemented is refused before anything is sampled. With rows_degree all ranks share every decode, else
@@ -12,6 +14,7 @@
 #include "engine/results/measure.h"
 #include "engine/files/clip.h"
 #include "engine/files/picture.h"
+#include "engine/files/picture_fit.h"
 #include "engine/programs/program.h"
 #include "engine/requests/parts.h"
 #include "engine/results/reference.h"
@@ -33,7 +36,7 @@
 #include <sys/stat.h>
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 160, FACT_BYTES = 192 };
-enum { FACT_MODEL, FACT_SEED, FACT_STEPS, FACT_MESH, FACT_COUNT };
+enum { FACT_MODEL, FACT_SEED, FACT_STEPS, FACT_MESH, FACT_SAMPLED, FACT_COUNT };
 
 /* What becomes of the frames of a clip. */
 typedef enum { FRAMES_ANIMATED, FRAMES_NUMBERED, FRAMES_MP4, FRAMES_WEBM } frames_as;
@@ -49,9 +52,12 @@ typedef struct {
     dit_volume_table predicted; /* what this rank sends to decode all images */
     const char *file;           /* picture.file */
     frames_as frames;
-    bool wants_pixels;
-    float *pixels;   /* [images, 3, frames, height, width] of rank 0, if they are wanted */
-    dit_parts parts; /* of which: what the prompts became */
+    bool wants_pixels, fits;
+    int64_t asked_height, asked_width; /* 0: none but the run's */
+    int64_t height, width;             /* of the files, in pixels */
+    float *fitted;                     /* [3, frames, height, width] of an image; NULL: as it is decoded */
+    float *pixels;                     /* [images, 3, frames, height, width] of rank 0, if they are wanted */
+    dit_parts parts;                   /* of which: what the prompts became */
     int64_t frames_per_s, encode_ns, decode_ns, write_ns;
     int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
@@ -90,9 +96,23 @@ static dit_clip_format clip_format(const generation *g)
     return g->frames == FRAMES_MP4 ? DIT_CLIP_MP4 : DIT_CLIP_WEBM;
 }
 
+static dit_status read_asked(generation *g, const cJSON *picture)
+{
+    enum { MOST_PX = 1 << 20 };
+    static const char *const keys[] = {"height_px", "width_px", "fits", NULL};
+    const dit_json *doc = g->args->doc;
+    const cJSON *asked = NULL;
+    DIT_TRY(dit_json_optional_object(doc, picture, "/picture", "asked", &asked));
+    if (!asked) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, asked, "/picture/asked", keys));
+    DIT_TRY(dit_json_require_int(doc, asked, "/picture/asked", "height_px", 1, MOST_PX, &g->asked_height));
+    DIT_TRY(dit_json_require_int(doc, asked, "/picture/asked", "width_px", 1, MOST_PX, &g->asked_width));
+    return dit_json_optional_bool(doc, asked, "/picture/asked", "fits", &g->fits);
+}
+
 static dit_status read_picture(generation *g)
 {
-    static const char *const keys[] = {"file", "frames", "frames_per_s", "pixels", NULL};
+    static const char *const keys[] = {"file", "frames", "frames_per_s", "pixels", "asked", NULL};
     const dit_json *doc = g->args->doc;
     const cJSON *picture = NULL;
     const char *frames = "animated";
@@ -105,6 +125,7 @@ static dit_status read_picture(generation *g)
     DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "frames", &frames));
     DIT_TRY(dit_json_optional_int(doc, picture, "/picture", "frames_per_s", 1, 1000, &g->frames_per_s));
     DIT_TRY(dit_json_optional_bool(doc, picture, "/picture", "pixels", &g->wants_pixels));
+    DIT_TRY(read_asked(g, picture));
     int as = dit_words_find(frames_words, frames);
     if (as < 0) return dit_json_fail_word(doc, "/picture/frames", "frames", frames, frames_words);
     g->frames = (frames_as)as;
@@ -152,8 +173,14 @@ static dit_status prepare(generation *g)
     if (dit_comm_rank(dit_comm_world()) != 0 && !g->shared) g->decodes = false;
     if (!g->decodes) return DIT_OK;
     DIT_TRY(dit_parts_predict_decode(&g->pipeline, &g->predicted));
-    return dit_decoder_open(&g->decoder, rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames,
-                            g->pipeline.kase.seed, g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL);
+    DIT_TRY(dit_decoder_open(&g->decoder, rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames,
+                             g->pipeline.kase.seed, g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL));
+    g->height = g->fits ? g->asked_height : g->decoder.height;
+    g->width = g->fits ? g->asked_width : g->decoder.width;
+    if (!g->fits) return DIT_OK;
+    size_t floats = (size_t)(3 * g->decoder.frames * g->height * g->width);
+    g->fitted = malloc(floats * sizeof *g->fitted);
+    return g->fitted ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture of %zu colours", floats);
 }
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
@@ -174,7 +201,7 @@ static dit_status write_latents(generation *g)
     const dit_tensor_out tensors[] = {
         {"latents", 5, {images, latent->channels, latent->frames, latent->height, latent->width}, planes},
         {"latents_final", 3, {images, dit_facts_latent_tokens(facts), p->sampler.channels}, p->sampler.full},
-        {"pixels", 5, {images, 3, d->frames, d->height, d->width}, g->pixels},
+        {"pixels", 5, {images, 3, d->frames, g->height, g->width}, g->pixels},
     };
     snprintf(path, sizeof path, "%s/latents.safetensors", g->args->out_folder);
     dit_status st = dit_safetensors_write(path, tensors, g->pixels ? 3 : 2);
@@ -225,6 +252,7 @@ static void tell_case(const generation *g, char told[FACT_COUNT][FACT_BYTES])
     snprintf(told[FACT_SEED], FACT_BYTES, "%llu", (unsigned long long)kase->seed);
     snprintf(told[FACT_STEPS], FACT_BYTES, "%d", kase->steps);
     dit_parallel_label_whole(&kase->parallel, told[FACT_MESH]);
+    snprintf(told[FACT_SAMPLED], FACT_BYTES, "%lldx%lld", (long long)g->decoder.width, (long long)g->decoder.height);
 }
 
 static dit_status write_frames(const generation *g, frames_as as, const char *path, const dit_picture *picture)
@@ -236,27 +264,35 @@ static dit_status write_frames(const generation *g, frames_as as, const char *pa
     return dit_picture_write_frames(path, picture);
 }
 
+/* The decoded image [3, frames, height, width] of the file's size. */
+static const float *colours(const generation *g)
+{
+    return g->fitted ? g->fitted : g->decoder.image;
+}
+
+static void fit(generation *g)
+{
+    const dit_decoder *d = &g->decoder;
+    if (g->fitted) dit_picture_fit(d->image, 3 * d->frames, d->height, d->width, g->height, g->width, g->fitted);
+}
+
 static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
 {
     dit_json_writer w = {0};
     char told[FACT_COUNT][FACT_BYTES], name[NAME_BYTES], path[PATH_BYTES];
     tell_case(g, told);
     const dit_picture_text texts[] = {
-        {"Software", "ditbench " DITBENCH_VERSION},
-        {"ditbench.commit", DITBENCH_COMMIT},
-        {"ditbench.model", told[FACT_MODEL]},
-        {"ditbench.seed", told[FACT_SEED]},
-        {"ditbench.steps", told[FACT_STEPS]},
-        {"ditbench.mesh", told[FACT_MESH]},
-        {"ditbench.case", g->case_text},
-        {"ditbench.case_id", g->pipeline.kase.case_id},
-        {"ditbench.latent_digest", g->digest},
+        {"Software", "ditbench " DITBENCH_VERSION},     {"ditbench.commit", DITBENCH_COMMIT},
+        {"ditbench.model", told[FACT_MODEL]},           {"ditbench.seed", told[FACT_SEED]},
+        {"ditbench.steps", told[FACT_STEPS]},           {"ditbench.mesh", told[FACT_MESH]},
+        {"ditbench.sampled_px", told[FACT_SAMPLED]},    {"ditbench.case", g->case_text},
+        {"ditbench.case_id", g->pipeline.kase.case_id}, {"ditbench.latent_digest", g->digest},
         {"ditbench.prompt", prompt_of(g, image)}, /* the last one: without a prompt it is left out */
     };
     const dit_decoder *d = &g->decoder;
     int count = sizeof texts / sizeof *texts;
-    dit_picture picture = {.width = d->width,
-                           .height = d->height,
+    dit_picture picture = {.width = g->width,
+                           .height = g->height,
                            .frames = d->frames,
                            .frames_per_s = g->frames_per_s,
                            .rgb = rgb,
@@ -264,7 +300,7 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
                            .text_count = texts[count - 1].text ? count : count - 1};
     frames_as as = d->frames > 1 ? g->frames : FRAMES_ANIMATED;
     picture_name(g, image, as, name);
-    DIT_TRY(dit_picture_quantize(d->image, d->frames, d->height, d->width, rgb));
+    DIT_TRY(dit_picture_quantize(colours(g), d->frames, g->height, g->width, rgb));
     if (snprintf(path, sizeof path, "%s/%s", g->args->out_folder, name) >= (int)sizeof path)
         return DIT_FAIL(DIT_ERR_IO, "the path of image %s is too long", name);
     DIT_TRY(write_frames(g, as, path, &picture));
@@ -276,11 +312,11 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
 static dit_status keep_pixels(generation *g, int64_t image)
 {
     const dit_decoder *d = &g->decoder;
-    size_t floats = (size_t)(3 * d->frames * d->height * d->width), images = (size_t)g->pipeline.rt.facts.num_images;
+    size_t floats = (size_t)(3 * d->frames * g->height * g->width), images = (size_t)g->pipeline.rt.facts.num_images;
     if (!g->wants_pixels) return DIT_OK;
     if (!g->pixels) g->pixels = malloc(images * floats * sizeof *g->pixels);
     if (!g->pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the colours of %zu images", images);
-    memcpy(g->pixels + (size_t)image * floats, d->image, floats * sizeof *g->pixels);
+    memcpy(g->pixels + (size_t)image * floats, colours(g), floats * sizeof *g->pixels);
     return DIT_OK;
 }
 
@@ -292,7 +328,7 @@ static dit_status decode_all(generation *g)
     bool first = dit_comm_rank(dit_comm_world()) == 0;
     if (!g->decodes) return DIT_OK;
     dit_runtime_reset_account(&p->rt);
-    uint8_t *rgb = malloc((size_t)(d->frames * d->height * d->width * 3));
+    uint8_t *rgb = malloc((size_t)(d->frames * g->height * g->width * 3));
     dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of an image");
     for (int64_t image = 0; image < images && st == DIT_OK; image++) {
         int64_t began = dit_clock_ns();
@@ -304,6 +340,7 @@ static dit_status decode_all(generation *g)
         printf("decode %lld/%lld %.3f s\n", (long long)image + 1, (long long)images, (double)elapsed * 1e-9);
         fflush(stdout);
         int64_t writes = dit_clock_ns();
+        if (st == DIT_OK) fit(g);
         if (st == DIT_OK) st = write_picture(g, image, rgb);
         g->write_ns += dit_clock_ns() - writes;
         if (st == DIT_OK) st = keep_pixels(g, image);
@@ -344,7 +381,8 @@ static dit_status add_origin(cJSON *parent, const char *key, const dit_safetenso
     return w.status;
 }
 
-/* Adds {"kind": "prompts", "path", "prompts", "negative_prompt", "tokens", "encoder_bytes"}. */
+/* Adds {"kind": "prompts", "path", "prompts", "negative_prompt", "tokens", "encoder_bytes"}, and what more of the texts the
+ * case says. */
 static dit_status add_prompts(cJSON *parent, const generation *g)
 {
     dit_json_writer w = {0};
@@ -354,6 +392,10 @@ static dit_status add_prompts(cJSON *parent, const generation *g)
     dit_json_put_string(&w, origin, "path", kase->pipeline);
     dit_json_put_copy(&w, origin, "prompts", kase->prompts);
     dit_json_put_string(&w, origin, "negative_prompt", kase->negative_prompt);
+    static const char *const more[] = {"prompt_2", "prompt_3", "negative_prompt_2", "negative_prompt_3", "clip_skip"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        dit_json_put_copy(&w, origin, more[i],
+                          dit_json_member(dit_json_member(kase->doc->root, "conditions"), more[i]));
     dit_json_put_int(&w, origin, "tokens", g->parts.prompts.tokens);
     dit_json_put_int(&w, origin, "encoder_bytes", g->parts.prompts.peak_bytes);
     return w.status;
@@ -401,6 +443,12 @@ static dit_status describe(generation *g)
     dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : noise);
     dit_json_put_string(&w, g->more, "family", p->ops->class_name);
     dit_json_put_int(&w, g->more, "steps", kase->steps);
+    if (!g->asked_height) return w.status;
+    cJSON *sizes = dit_json_put_object(&w, g->more, "sizes");
+    dit_json_put_int(&w, sizes, "asked_height_px", g->asked_height);
+    dit_json_put_int(&w, sizes, "asked_width_px", g->asked_width);
+    dit_json_put_int(&w, sizes, "sampled_height_px", kase->run.height_px);
+    dit_json_put_int(&w, sizes, "sampled_width_px", kase->run.width_px);
     return w.status;
 }
 
@@ -526,6 +574,7 @@ static dit_status generate_run(const dit_program_args *args, bool *skipped)
     cJSON_Delete(g.more);
     free(g.case_text);
     free(g.pixels);
+    free(g.fitted);
     return st;
 }
 

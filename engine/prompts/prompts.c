@@ -25,13 +25,17 @@ enum { PATH_BYTES = 4096, MOST_TENSORS = 16, MOST_ENCODERS = 3, NAME_BYTES = 48 
  * TAKE_CYCLED: of several prompts with several pictures each, pooled texts and masks are in the order 0, 1, 0, 1 beside embeddings in
  * the order 0, 0, 1, 1; diffusers mixes them up so. */
 typedef enum {
-    TAKE_HIDDEN = 1,    /* prompt_embeds, and prompt_attention_mask where the transformer sees it */
-    TAKE_POOLED = 2,    /* pooled_prompt_embeds                                          */
-    TAKE_AS_SECOND = 4, /* the names end in _2                                           */
-    TAKE_BESIDE = 8,    /* channels beside those of the encoder before (SD3's CLIPs)     */
-    TAKE_AFTER = 16,    /* tokens after those of the encoder before: above               */
-    TAKE_FIXED = 32,    /* max_sequence_length is not its                                */
-    TAKE_CYCLED = 64,   /* an order of rows: above                                       */
+    TAKE_HIDDEN = 1,         /* prompt_embeds, and prompt_attention_mask where the transformer sees it */
+    TAKE_POOLED = 2,         /* pooled_prompt_embeds                                          */
+    TAKE_AS_SECOND = 4,      /* the names end in _2                                           */
+    TAKE_BESIDE = 8,         /* channels beside those of the encoder before (SD3's CLIPs)     */
+    TAKE_AFTER = 16,         /* tokens after those of the encoder before: above               */
+    TAKE_FIXED = 32,         /* max_sequence_length is not its                                */
+    TAKE_CYCLED = 64,        /* an order of rows: above                                       */
+    TAKE_OWN = 128,          /* the pipeline may have a prompt of its own for it: prompt_2    */
+    TAKE_OWN_NEGATIVE = 256, /* and negative_prompt_2                                    */
+    TAKE_SKIPS = 512,        /* clip_skip is for it                                           */
+    TAKE_OWN_BOTH = TAKE_OWN | TAKE_OWN_NEGATIVE,
 } take_flags;
 
 /* One encoder of a pipeline. */
@@ -47,17 +51,17 @@ static const take_row rows[] = {
     {"Flux2KleinPipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {9, 18, 27}}},
     {"Flux2Pipeline", "text_encoder", 0, TAKE_HIDDEN, {3, {10, 20, 30}}},
     {"FluxControlPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
-    {"FluxControlPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxControlPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_OWN, {0}},
     {"FluxFillPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
-    {"FluxFillPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxFillPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_OWN, {0}},
     {"FluxKontextPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
-    {"FluxKontextPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxKontextPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_OWN_BOTH, {0}},
     {"FluxPipeline", "text_encoder", 0, TAKE_POOLED | TAKE_FIXED, {0}},
-    {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN, {0}},
+    {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_OWN_BOTH, {0}},
     {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},
     {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED | TAKE_CYCLED, {0}},
     {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN, {0}},
-    {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED, {0}},
+    {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED | TAKE_OWN_BOTH, {0}},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"LTXConditionPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"LTXPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
@@ -66,13 +70,17 @@ static const take_row rows[] = {
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
-    {"StableDiffusion3Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED, {0}},
+    {"StableDiffusion3Pipeline",
+     "text_encoder",
+     1,
+     TAKE_HIDDEN | TAKE_POOLED | TAKE_FIXED | TAKE_CYCLED | TAKE_SKIPS,
+     {0}},
     {"StableDiffusion3Pipeline",
      "text_encoder_2",
      1,
-     TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED | TAKE_CYCLED,
+     TAKE_HIDDEN | TAKE_POOLED | TAKE_BESIDE | TAKE_FIXED | TAKE_CYCLED | TAKE_OWN_BOTH | TAKE_SKIPS,
      {0}},
-    {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER, {0}},
+    {"StableDiffusion3Pipeline", "text_encoder_3", 0, TAKE_HIDDEN | TAKE_AFTER | TAKE_OWN_BOTH, {0}},
     {"WanImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"WanPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"ZImagePipeline", "text_encoder", 1, TAKE_HIDDEN, {0}},
@@ -191,14 +199,30 @@ static dit_status check_silence(const prompt_run *run, const char *prompt)
                           "give a --negative_prompt that is not empty, or --guidance_scale 1");
 }
 
+/* Which of prompt_more is a text encoder's: 0 of text_encoder_2; -1 of the first one. */
+static int more_of(const char *text_encoder)
+{
+    return text_encoder[strlen("text_encoder")] == '_' ? text_encoder[strlen("text_encoder_")] - '2' : -1;
+}
+
+/* What an encoder reads as a row: its own prompt where there is one. */
+static const char *text_of(const dit_prompts_params *p, const char *text_encoder, int64_t row)
+{
+    int more = more_of(text_encoder);
+    bool negative = p->guided && row == 0;
+    const char *own = more < 0 ? NULL : negative ? p->negative_more[more] : p->prompt_more[more];
+    if (own && *own) return own;
+    return negative ? p->negative : p->prompts[row - p->guided];
+}
+
 static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch, int64_t row)
 {
     const dit_prompts_params *p = run->p;
-    const char *prompt = !p->guided ? p->prompts[row] : row == 0 ? p->negative : p->prompts[row - 1];
+    const char *prompt = text_of(p, batch->rule->text_encoder, row);
     int64_t at = row * batch->tokens, count;
     dit_prompt_rule rule = *batch->rule;
     DIT_TRY(check_silence(run, prompt));
-    if (prompt == p->negative && rule.cleaning == DIT_PROMPT_ALONE) rule.before = rule.after = "";
+    if (p->guided && row == 0 && rule.cleaning == DIT_PROMPT_ALONE) rule.before = rule.after = "";
     DIT_TRY(dit_prompt_tokenize(&rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
     if (count > run->account->tokens) run->account->tokens = count;
     return DIT_OK;
@@ -323,7 +347,6 @@ static dit_status keep_results(prompt_run *run, const text_batch *batch, dit_tex
 static void take_account(prompt_run *run, const dit_text_encoding *made)
 {
     dit_prompts_account *account = run->account;
-    account->encoders++;
     account->kernels = made->kernels;
     account->load_ns += made->load_ns;
     for (int i = 0; i < run->runs; i++) account->encode_each[i] += made->each_ns[i];
@@ -333,16 +356,13 @@ static void take_account(prompt_run *run, const dit_text_encoding *made)
     dit_volume_add(&account->predicted, &made->predicted);
 }
 
-static dit_status encode(prompt_run *run, const text_batch *batch)
+/* All rows by the encoder of a folder, without its last `skip` blocks. */
+static dit_status encode_rows(prompt_run *run, const text_batch *batch, const char *folder, int64_t skip,
+                              dit_text_encoding *made)
 {
     const dit_prompts_params *p = run->p;
     const dit_prompt_rule *rule = batch->rule;
-    char folder[PATH_BYTES];
-    dit_text_encoding made = {0};
-    int64_t began = dit_clock_ns();
-    if (snprintf(folder, sizeof folder, "%s/%s", p->folder, rule->text_encoder) >= (int)sizeof folder)
-        return DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", rule->text_encoder);
-    dit_status st = dit_text_encode(
+    DIT_TRY(dit_text_encode(
         &(dit_text_encode_params){.folder = folder,
                                   .seeded = p->seeded,
                                   .seed = p->seed,
@@ -355,15 +375,44 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
                                   .batch = run->rows,
                                   .tokens = batch->tokens,
                                   .input = {.ids = batch->ids, .mask = rule->encoder_sees_mask ? batch->mask : NULL},
-                                  .skip = batch->take->skip,
+                                  .skip = skip,
                                   .states = batch->take->states,
                                   .crop = rule->crop,
                                   .pooled = (batch->take->take & TAKE_POOLED) != 0,
                                   .zero_padding =
                                       rule->padding == DIT_PADDING_ZEROED || rule->padding == DIT_PADDING_LONGEST},
-        &made);
-    if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
-    if (st == DIT_OK) take_account(run, &made);
+        made));
+    DIT_TRY(dit_volume_check(&made->sent, &made->predicted, dit_comm_rank(dit_comm_world()), 0));
+    take_account(run, made);
+    return DIT_OK;
+}
+
+/* clip_skip: replaces the hidden states of positive rows by earlier ones. The negative row keeps its own, as in the
+ * pipeline, so that all rows are encoded once more. */
+static dit_status skip_more(prompt_run *run, const text_batch *batch, const char *folder, dit_text_encoding *made)
+{
+    const take_row *take = batch->take;
+    int64_t from = run->p->guided * made->tokens * made->width, all = run->rows * made->tokens * made->width;
+    dit_text_encoding earlier = {0};
+    dit_status st = encode_rows(run, batch, folder, take->skip + run->p->clip_skip, &earlier);
+    if (st == DIT_OK) memcpy(made->hidden + from, earlier.hidden + from, (size_t)(all - from) * sizeof *made->hidden);
+    dit_text_encoding_release(&earlier);
+    return st;
+}
+
+static dit_status encode(prompt_run *run, const text_batch *batch)
+{
+    const dit_prompts_params *p = run->p;
+    const char *text_encoder = batch->rule->text_encoder;
+    char folder[PATH_BYTES];
+    dit_text_encoding made = {0};
+    int64_t began = dit_clock_ns();
+    if (snprintf(folder, sizeof folder, "%s/%s", p->folder, text_encoder) >= (int)sizeof folder)
+        return DIT_FAIL(DIT_ERR_IO, "the path of %s is too long", text_encoder);
+    bool skips = p->clip_skip && batch->take->take & TAKE_SKIPS;
+    dit_status st = encode_rows(run, batch, folder, batch->take->skip, &made);
+    if (st == DIT_OK && skips) st = skip_more(run, batch, folder, &made);
+    if (st == DIT_OK) run->account->encoders++;
     if (st == DIT_OK) st = keep_results(run, batch, &made);
     dit_text_encoding_release(&made);
     run->account->text_encode_ns += dit_clock_ns() - began;
@@ -463,6 +512,29 @@ static dit_status write_file(const prompt_run *run)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* Whether an encoder of the pipeline takes what `flag` says. */
+static bool takes(const char *pipeline, const char *text_encoder, int flag)
+{
+    const take_row *row = find_row(pipeline, text_encoder);
+    return row && row->take & flag;
+}
+
+/* Refuses prompts and skipped blocks that the pipeline has no place for. */
+static dit_status check_texts(const prompt_run *run)
+{
+    static const char *const encoders[DIT_PROMPTS_MORE] = {"text_encoder_2", "text_encoder_3"};
+    const dit_prompts_params *p = run->p;
+    for (int i = 0; i < DIT_PROMPTS_MORE; i++) {
+        if (p->prompt_more[i] && !takes(run->pipeline, encoders[i], TAKE_OWN))
+            return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no prompt_%d", run->pipeline, i + 2);
+        if (p->negative_more[i] && !takes(run->pipeline, encoders[i], TAKE_OWN_NEGATIVE))
+            return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no negative_prompt_%d", run->pipeline, i + 2);
+    }
+    if (!p->clip_skip || takes(run->pipeline, "text_encoder", TAKE_SKIPS)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no clip_skip", run->pipeline),
+                          "leave --clip_skip out: it is for SD3");
+}
+
 static dit_status run_encoders(prompt_run *run)
 {
     int count;
@@ -474,6 +546,7 @@ static dit_status run_encoders(prompt_run *run)
                                        run->p->folder, run->pipeline),
                               "there are %s; embeddings made elsewhere are given with --inputs", list);
     }
+    DIT_TRY(check_texts(run));
     for (int i = 0; i < count; i++) DIT_TRY(run_encoder(run, &rules[i]));
     if (dit_comm_rank(dit_comm_world()) == 0) DIT_TRY(write_file(run));
     return dit_comm_barrier(dit_comm_world());

@@ -15,12 +15,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { DIT_PROMPTS_MORE = 2 };
+
 typedef struct {
     const char *folder;         /* of the pipeline: model_index.json, tokenizer/, text_encoder/, ... */
     const char *const *prompts; /* [count] */
     int64_t count;
     int64_t images_per_prompt; /* rows that each prompt gets in the file, one after the other */
     const char *negative;      /* of the branch without the prompt, where it is `guided` */
+    const char
+        *prompt_more[DIT_PROMPTS_MORE]; /* prompt_2 and prompt_3: what the second and third encoder read instead of
+                                                    every prompt, of pipelines that have it; NULL or "": the prompts */
+    const char *negative_more[DIT_PROMPTS_MORE]; /* negative_prompt_2 and _3, likewise */
+    int64_t clip_skip; /* blocks more that the CLIPs leave out, of positive rows, where the pipeline has it */
     bool guided;
     int64_t longest;     /* max_sequence_length; 0: the pipeline's */
     bool clean_caption;  /* for pipelines that have it */
@@ -52,7 +59,8 @@ typedef struct {
 } dit_prompts_account;
 
 /* Does all that the header says; every rank waits until the file is whole. Collective over the world. Errors:
- * DIT_ERR_UNSUPPORTED for a pipeline that is not in the tables, with those that are; those of tokenizers and encoders;
+ * DIT_ERR_UNSUPPORTED for a pipeline that is not in the tables, with those that are, and for prompts and a clip_skip that
+ * it does not take; those of tokenizers and encoders;
  * DIT_ERR_IO for the file. */
 dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_account *account);
 void dit_prompts_account_release(dit_prompts_account *account); /* accepts a zeroed one */

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/generate/binning.h"
 #include "suite/platform/platform.h"
 #include "suite/text.h"
 
@@ -258,6 +259,18 @@ static double true_cfg_scale(const suite_request_builder *b)
     return dit_json_number_or(b->call.root, "true_cfg_scale", usual);
 }
 
+/* QwenImagePipeline guides only beside a negative prompt, even an empty one; its name for the scale is true_cfg_scale. */
+static double heard_scale(suite_request_builder *b, double scale)
+{
+    bool heard = strcmp(b->class_name, "QwenImagePipeline") != 0 || !b->pipeline[0] || b->r->negative_prompt;
+    if (heard || scale <= 1) return scale;
+    dit_buffer_printf(&b->notes,
+                      "--guidance_scale %g has no effect without --negative_prompt, as in the pipeline; an empty one "
+                      "guides\n",
+                      scale);
+    return 1;
+}
+
 /* Says that a scale needs a negative prompt, even an empty one. */
 static void note_silent_scale(suite_request_builder *b)
 {
@@ -315,6 +328,7 @@ static void add_guidance_norm(dit_json_writer *w, const suite_request_builder *b
     if (isnan(ratio)) ratio = dit_json_number_or(b->call.root, "cfg_trunc_ratio", 1);
     if (norm > 0) dit_json_put_number(w, run, "cfg_normalization", norm);
     if (ratio < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio);
+    if (b->r->cfg_truncation < 1) dit_json_put_number(w, run, "cfg_truncation", b->r->cfg_truncation);
 }
 
 /* The picture behind the latent: as large as the one that is made, or of the size that was asked for. */
@@ -335,6 +349,23 @@ static dit_status add_reference(const suite_request_builder *b, double height, d
     return w.status;
 }
 
+/* Replaces the size by the one that the pipeline samples. */
+static void bin(suite_request_builder *b, double *height_px, double *width_px)
+{
+    int64_t height = (int64_t)*height_px, width = (int64_t)*width_px, asked_height = height, asked_width = width;
+    if (b->r->takes_sizes || height < 1 || width < 1) return;
+    if (!suite_binning_apply(b->class_name, dit_json_int_or(b->config, "sample_size", 0), &height, &width, &b->fits))
+        return;
+    if (height == asked_height && width == asked_width) return;
+    b->asked_height = asked_height, b->asked_width = asked_width;
+    *height_px = (double)height, *width_px = (double)width;
+    dit_buffer_printf(&b->notes,
+                      "%lldx%lld is sampled as %lldx%lld%s, as the pipeline does; --no_use_resolution_binning takes "
+                      "sizes as they are\n",
+                      (long long)asked_width, (long long)asked_height, (long long)width, (long long)height,
+                      b->fits ? ", then resized and cut" : "");
+}
+
 static dit_status add_run(suite_request_builder *b, cJSON *document)
 {
     dit_json_writer w = {0};
@@ -346,7 +377,9 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
     if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));
+    scale = heard_scale(b, scale);
     DIT_TRY(count_images(b, &images));
+    bin(b, &height, &width);
     dit_json_put_number(&w, run, "height_px", height);
     dit_json_put_number(&w, run, "width_px", width);
     DIT_TRY(add_frames(b, run));
@@ -365,6 +398,15 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     dit_json_put_int(&w, run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));
     if (strcmp(b->r->noise, "counter") != 0) dit_json_put_string(&w, run, "noise", b->r->noise);
     return w.status;
+}
+
+static void add_more_prompts(dit_json_writer *w, const suite_request *r, cJSON *conditions)
+{
+    suite_text_put(w, conditions, "prompt_2", r->prompt_2);
+    suite_text_put(w, conditions, "prompt_3", r->prompt_3);
+    suite_text_put(w, conditions, "negative_prompt_2", r->negative_prompt_2);
+    suite_text_put(w, conditions, "negative_prompt_3", r->negative_prompt_3);
+    if (r->clip_skip) dit_json_put_int(w, conditions, "clip_skip", r->clip_skip);
 }
 
 static dit_status add_conditions(const suite_request_builder *b, cJSON *document)
@@ -389,6 +431,7 @@ static dit_status add_conditions(const suite_request_builder *b, cJSON *document
         cJSON *list = dit_json_put_array(&w, conditions, "prompts");
         for (int i = 0; i < b->r->prompt_count; i++) suite_text_put(&w, list, NULL, b->r->prompts[i]);
         if (b->r->negative_prompt) suite_text_put(&w, conditions, "negative_prompt", b->r->negative_prompt);
+        add_more_prompts(&w, b->r, conditions);
         if (b->r->max_sequence_length)
             dit_json_put_int(&w, conditions, "max_sequence_length", b->r->max_sequence_length);
         if (b->r->clean_caption) dit_json_put_bool(&w, conditions, "clean_caption", true);
@@ -484,6 +527,11 @@ static dit_status add_picture(suite_request_builder *b, cJSON *document, const c
     if (b->r->frames_per_s) dit_json_put_int(&w, picture, "frames_per_s", b->r->frames_per_s);
     if (b->r->pixels && !b->r->latents_only) dit_json_put_bool(&w, picture, "pixels", true);
     dit_json_put_string(&w, picture, "frames", b->r->frames);
+    if (!b->asked_height) return w.status;
+    cJSON *asked = dit_json_put_object(&w, picture, "asked");
+    dit_json_put_int(&w, asked, "height_px", b->asked_height);
+    dit_json_put_int(&w, asked, "width_px", b->asked_width);
+    dit_json_put_bool(&w, asked, "fits", b->fits);
     return w.status;
 }
 

@@ -17,9 +17,13 @@ typedef struct {
     const char *inputs;         /* safetensors file of embeddings and latents      */
     const char *const *prompts; /* captions for the model's text table, [prompt_count] */
     int prompt_count;
-    const char *negative_prompt;       /* of text encoders; NULL: the empty one                                 */
+    const char *negative_prompt; /* of text encoders; NULL: the empty one                                 */
+    const char *prompt_2, *prompt_3, *negative_prompt_2,
+        *negative_prompt_3;            /* of the encoders behind the first; NULL: as it */
+    int64_t clip_skip;                 /* blocks that SD3's CLIPs leave out */
     int64_t max_sequence_length;       /* tokens of a prompt; 0: the pipeline's                                  */
     bool clean_caption;                /* of PixArt and Latte                                                 */
+    bool takes_sizes;                  /* as they are, where the pipeline has sizes of its own (binning.h)    */
     const char *text_encoder_parallel; /* base/text_parallel.h; NULL: replicated                           */
     bool stream_text_encoders;         /* block by block                                                   */
     const char *split;                 /* or: the first split_count captions of a split of shapes, by its name */
@@ -31,6 +35,7 @@ typedef struct {
     const char *noise; /* counter, torch or torch-each */
     double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
     double frame_rate;                         /* of LTX-Video's positions; NAN: the pipeline's */
+    double cfg_truncation;                     /* of Z-Image; NAN: every step is guided */
     double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
     const char *image;                         /* the picture to start from; NULL: none                        */
     const char *reference_resolution; /* of that picture where it is a reference; NULL: as the one that is made */

@@ -13,19 +13,22 @@ typedef struct {
     char name[160];
     cJSON *config, *scheduler, *vae;
     char weights[SUITE_PATH], second_weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
-    double boundary_ratio;       /* 0: there is one transformer */
-    char pipeline[SUITE_PATH];   /* folder whose text encoders read the prompts; "": none */
-    char text_table[SUITE_PATH]; /* folder of vocabulary.json and text.safetensors; "": none */
-    dit_json call;               /* e2e.json, or zero */
-    suite_model model;           /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
-    bool from_catalogue;         /* the source itself */
-    bool first_frame;            /* the model makes a clip of a picture: all of its steps are run */
-    bool beside;                 /* the model takes a picture beside the latents: likewise */
-    bool refers;                 /* a picture is a reference: it stands behind the latent          */
-    bool checkpoint;             /* the source is a diffusers checkpoint */
-    bool norms_guidance;         /* its pipeline scales guided predictions by their norms unless it is told otherwise */
-    bool first_apart;            /* its pipeline places LTX-Video's first latent frame as one frame */
-    bool scale_guides;           /* its guidance_scale asks for a second forward beside an empty prompt */
+    double boundary_ratio;             /* 0: there is one transformer */
+    char class_name[64];               /* of the pipeline; "": the source is none */
+    int64_t asked_height, asked_width; /* where the pipeline samples another size; 0: as asked */
+    bool fits;                         /* the picture gets the size that was asked for */
+    char pipeline[SUITE_PATH];         /* folder whose text encoders read the prompts; "": none */
+    char text_table[SUITE_PATH];       /* folder of vocabulary.json and text.safetensors; "": none */
+    dit_json call;                     /* e2e.json, or zero */
+    suite_model model;   /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
+    bool from_catalogue; /* the source itself */
+    bool first_frame;    /* the model makes a clip of a picture: all of its steps are run */
+    bool beside;         /* the model takes a picture beside the latents: likewise */
+    bool refers;         /* a picture is a reference: it stands behind the latent          */
+    bool checkpoint;     /* the source is a diffusers checkpoint */
+    bool norms_guidance; /* its pipeline scales guided predictions by their norms unless it is told otherwise */
+    bool first_apart;    /* its pipeline places LTX-Video's first latent frame as one frame */
+    bool scale_guides;   /* its guidance_scale asks for a second forward beside an empty prompt */
     dit_buffer notes;
 } suite_request_builder;
 

@@ -85,6 +85,7 @@ static dit_status take_index(suite_request_builder *b, const char *folder, doubl
     DIT_TRY(dit_json_read_lenient(path, &index));
     *boundary_ratio = dit_json_number_or(index.root, "boundary_ratio", 0);
     const char *pipeline = dit_json_text_or(index.root, "_class_name", "");
+    snprintf(b->class_name, sizeof b->class_name, "%s", pipeline);
     bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));

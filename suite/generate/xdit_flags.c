@@ -82,7 +82,6 @@ static const struct {
     {"enable_slicing", NULL, HARMLESS, "images are decoded one after the other anyway", NULL},
     {"enable_model_cpu_offload", NULL, HARMLESS, no_memory_games, NULL},
     {"enable_sequential_cpu_offload", NULL, HARMLESS, no_memory_games, NULL},
-    {"no_use_resolution_binning", NULL, HARMLESS, "sizes are taken as they are given", NULL},
     {"download_dir", "DIR", HARMLESS, "nothing is downloaded", NULL},
     {"trust_remote_code", NULL, HARMLESS, no_python, NULL},
     {"use_torch_compile", NULL, HARMLESS, no_python, NULL},

@@ -40,6 +40,7 @@ for key, value in json.load(open(sys.argv[1])).items(): print(f"--{key}={value}"
 run() { # KIND OUTPUT OPTION...
     local kind=$1 output=$2 arguments=()
     shift 2
+    [ "$kind" != hunyuandit ] || set -- --no_use_resolution_binning "$@"
     mapfile -t arguments < <(options "$kind")
     "$ditbench" generate "$golden/$kind" "${arguments[@]}" --output "$output" -q "$@"
 }

@@ -16,6 +16,48 @@ for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image lumi
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
+own_texts() { # KIND OPTION...: an encoder reads another text than the first one
+    run "$1" texts "${@:2}" >answer && python3 compare.py "$golden/$1/texts.safetensors" texts/latents.safetensors &&
+        ! python3 compare.py "$golden/$1/expected.safetensors" texts/latents.safetensors
+}
+ok "sd3: every encoder reads a text of its own, and CLIPs leave out a block" own_texts sd3 --prompt_2 "the blue sea" --prompt_3 "3 birds" \
+    --negative_prompt_2 snow --negative_prompt_3 night --clip_skip 1
+ok "flux: T5 reads a text of its own" own_texts flux --prompt_2 "the blue sea" --negative_prompt rain --negative_prompt_2 snow --true_cfg_scale 2
+no_such_text() {
+    ! run hunyuandit none --prompt_2 x 2>message && grep -q 'HunyuanDiTPipeline has no prompt_2' message &&
+        ! run flux_control none --image "$golden/flux_control/start.png" --negative_prompt_2 x 2>message && grep -q 'has no negative_prompt_2' message &&
+        ! run flux none --clip_skip 1 2>message && grep -q 'FluxPipeline has no clip_skip' message
+}
+ok "texts and skipped blocks that a pipeline has not are refused" no_such_text
+binned() { # PixArtSigmaPipeline with use_resolution_binning: another size is sampled, then resized and cut
+    rm -rf large && cp -r "$golden/pixart" large && sed -i 's/"sample_size": 16/"sample_size": 32/' large/transformer/config.json &&
+        mapfile -t arguments < <(options pixart) &&
+        "$ditbench" generate large "${arguments[@]}" --num_inference_steps 2 --output binned -q "$@" >answer
+}
+resized() {
+    binned && worst=$("$build/tests/engine_picture_diff" levels binned/image.png "$golden/pixart/binned.safetensors") && [ "$worst" -le 1 ] &&
+        [ "$("$build/tests/engine_picture_diff" text binned/image.png ditbench.sampled_px)" = 304x208 ] &&
+        tr -d ' \n' <binned/record.json | grep -q '"sizes":{"asked_height_px":32,"asked_width_px":48,"sampled_height_px":208' &&
+        "$ditbench" generate --from_image binned/image.png --output refit.png -q >answer && within refit.png binned/image.png
+}
+ok "pixart: a size is sampled as the nearest of its pipeline's, then resized and cut" resized
+as_asked() {
+    binned --no_use_resolution_binning && [ "$("$build/tests/engine_picture_diff" text binned/image.png ditbench.sampled_px)" = 48x32 ] &&
+        ! grep -q '"sizes"' binned/record.json
+}
+ok "pixart: sizes are taken as they are where that is asked for" as_asked
+sampled() { # FOLDER WIDTHxHEIGHT...: pairs of an asked and a sampled size
+    local folder=$1 asked
+    shift
+    while [ $# -gt 0 ]; do
+        asked=$1
+        "$ditbench" generate "$folder" --prompt x --width "${asked%x*}" --height "${asked#*x}" -n >case.json 2>message || return 1
+        tr -d ' \n\t' <case.json | grep -qF "\"run\":{\"height_px\":${2#*x},\"width_px\":${2%x*}," || { echo "$1: not $2"; return 1; }
+        shift 2
+    done
+}
+ok "hunyuandit: the nearest shape, then the nearest area, whatever was asked for" sampled "$golden/hunyuandit" 1030x1025 1024x1024 1200x1200 1280x1280 \
+    1000x700 1024x768 1920x1080 1280x768 500x2000 768x1280 1152x864 1152x864 900x1200 864x1152
 beside=(--image "$golden/flux_fill/start.png" --mask_image "$golden/flux_fill/mask.png") guide=(--image "$golden/flux_control/start.png")
 ok "flux_fill: what becomes of picture and mask, and latents, are those of diffusers" is_diffusers flux_fill "${beside[@]}"
 ok "flux_fill: the picture is within one level" picture_is flux_fill
@@ -93,6 +135,19 @@ normed() { # ZImagePipeline
     run z_image normed --cfg_normalization 0.8 >answer && python3 compare.py "$golden/z_image/normed.safetensors" normed/latents.safetensors
 }
 ok "z_image: guided predictions that are no longer than 0.8 of the positive ones" normed
+later_unguided() { # ZImagePipeline's cfg_truncation
+    run z_image cut --cfg_truncation 0.3 >answer && python3 compare.py "$golden/z_image/cut.safetensors" cut/latents.safetensors &&
+        ! python3 compare.py "$golden/z_image/expected.safetensors" cut/latents.safetensors &&
+        ! run lumina2 none --cfg_truncation 0.3 2>message && grep -q 'cfg_truncation' message
+}
+ok "z_image: steps after a time go unguided" later_unguided
+silent() { # without a negative prompt QwenImagePipeline does not guide
+    mapfile -t arguments < <(options qwen_image | grep -v negative_prompt)
+    "$ditbench" generate "$golden/qwen_image" "${arguments[@]}" --output silent -q >answer &&
+        python3 compare.py "$golden/qwen_image/silent.safetensors" silent/latents.safetensors &&
+        "$ditbench" generate "$golden/qwen_image" "${arguments[@]}" -n 2>&1 >answer | grep -q 'no effect without --negative_prompt'
+}
+ok "qwen_image: nothing guides without a negative prompt" silent
 ok "flux2_klein: two ranks share every encoder, step and decode" ranks flux2_klein --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae
 ok "qwen_image: two ranks share the steps and the decode, one encodes" ranks qwen_image --ulysses_degree 2 --text_encoder_parallel broadcast --use_parallel_vae
 parallel() { # two ranks: the same picture, and the same embeddings

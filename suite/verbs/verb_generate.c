@@ -507,7 +507,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 58 };
+    enum { OWN = 65 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
                          SUITE_FOREIGN_MOST + 1] = {{0}};
@@ -525,6 +525,7 @@ int suite_verb_generate(int argc, char **argv)
                          .frame_rate = NAN,
                          .decode_timestep = NAN,
                          .decode_noise_scale = NAN,
+                         .cfg_truncation = NAN,
                          .flow_shift = NAN,
                          .noise = "torch",
                          .attention = "auto",
@@ -539,6 +540,15 @@ int suite_verb_generate(int argc, char **argv)
          &call->prompts, 0, 0},
         {"negative_prompt", 0, SUITE_OPTION_STRING, "TEXT", "what guidance leads away from (nothing)",
          &r->negative_prompt, 0, 0},
+        {"prompt_2", 0, SUITE_OPTION_STRING, "TEXT",
+         "what the second text encoder reads (SD3, FLUX.1, HunyuanVideo; the prompt)", &r->prompt_2, 0, 0},
+        {"prompt_3", 0, SUITE_OPTION_STRING, "TEXT", "what the third one reads (SD3; the prompt)", &r->prompt_3, 0, 0},
+        {"negative_prompt_2", 0, SUITE_OPTION_STRING, "TEXT", "likewise, of the negative prompt", &r->negative_prompt_2,
+         0, 0},
+        {"negative_prompt_3", 0, SUITE_OPTION_STRING, "TEXT", "likewise, of the negative prompt", &r->negative_prompt_3,
+         0, 0},
+        {"clip_skip", 0, SUITE_OPTION_INT, "N", "leave out this many more of the last blocks of SD3's CLIPs (0)",
+         &r->clip_skip, 0, 256},
         {"prompt_file", 0, SUITE_OPTION_STRING, "FILE", "prompts, one a line; --data_degree N shares them over ranks",
          &call->prompt_file, 0, 0},
         {"max_sequence_length", 0, SUITE_OPTION_INT, "N", "tokens of a prompt (the pipeline's)",
@@ -572,6 +582,9 @@ int suite_verb_generate(int argc, char **argv)
          0},
         {"height", 0, SUITE_OPTION_INT, "PX", "height of the image", &r->height, 1, 1 << 20},
         {"width", 0, SUITE_OPTION_INT, "PX", "width of the image", &r->width, 1, 1 << 20},
+        {"no_use_resolution_binning", 0, SUITE_OPTION_FLAG, NULL,
+         "take sizes as they are, where a checkpoint's pipeline samples the nearest of its own (PixArt, HunyuanDiT)",
+         &r->takes_sizes, 0, 0},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
         {"frame_rate", 0, SUITE_OPTION_NUMBER, "N", "frames a second of LTX-Video's positions (25)", &r->frame_rate, 0,
          0},
@@ -591,6 +604,8 @@ int suite_verb_generate(int argc, char **argv)
         {"decode_noise_scale", 0, SUITE_OPTION_NUMBER, "S",
          "share of noise that latents are mixed with before they are decoded (LTX-Video; --decode_timestep)",
          &r->decode_noise_scale, 0, 0},
+        {"cfg_truncation", 0, SUITE_OPTION_NUMBER, "T",
+         "leave steps unguided whose time, from 0 to 1, is above this (Z-Image; 1)", &r->cfg_truncation, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
         {"seed", 0, SUITE_OPTION_INT, "N", "seed of the noise and of seeded embeddings", &r->seed, 0,
          INT64_C(9007199254740991)},

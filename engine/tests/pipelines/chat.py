@@ -162,7 +162,9 @@ CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequ
          "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180}}
 
 GUIDED = [("lumina2", "cut.safetensors", {"cfg_trunc_ratio": 0.5, "cfg_normalization": False}),
-          ("z_image", "normed.safetensors", {"cfg_normalization": 0.8})]
+          ("z_image", "normed.safetensors", {"cfg_normalization": 0.8}),
+          ("z_image", "cut.safetensors", {"cfg_truncation": 0.3}),
+          ("qwen_image", "silent.safetensors", {"negative_prompt": None})]
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def write_several(pipe, call, options):
 
 
 def write_guided(pipe, call, options):
-    """cut.safetensors, normed.safetensors: latents of a run whose guidance differs."""
+    """cut.safetensors, normed.safetensors, silent.safetensors: latents of a run whose guidance differs."""
     for kind, name, more in GUIDED:
         if kind == options.kind:
             save({"latents": run(pipe, {**arguments(kind, call), **more}, options.seed)["latents"]}, options.out, name)

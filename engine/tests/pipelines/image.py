@@ -78,6 +78,15 @@ def hunyuandit(folder):
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------------
+def run_binned(pipe, call, options):
+    """binned.safetensors: the picture of a transformer whose sample_size has a table of sizes; 48 x 32 is sampled as 304 x 208."""
+    binned = PixArtTransformer2DModel.from_config({**pipe.transformer.config, "sample_size": 32}).eval()
+    binned.load_state_dict(pipe.transformer.state_dict())
+    pipe = PixArtSigmaPipeline(**{**pipe.components, "transformer": binned})
+    made = run(pipe, {**call, "num_inference_steps": 2}, options.seed, clean_caption=False)
+    save({"image_u8": made["image_u8"]}, options.out, "binned.safetensors", image_u8=torch.float32)
+
+
 def run_pixart(pipe, call, options):
     call.update(negative_prompt="rain", guidance_scale=4.5, max_sequence_length=24)
     positive, mask, negative, negative_mask = pipe.encode_prompt(options.prompt, negative_prompt="rain", max_sequence_length=24)
@@ -85,6 +94,7 @@ def run_pixart(pipe, call, options):
                 "negative_prompt_attention_mask": negative_mask, "input_ids": ids(pipe.tokenizer, options.prompt.lower().strip(), 24)}
     expected.update(run(pipe, call, options.seed, use_resolution_binning=False, clean_caption=False))
     save(expected, options.out, "expected.safetensors")
+    run_binned(pipe, call, options)
 
 
 def run_from_picture(pipe, call, options):
@@ -93,6 +103,11 @@ def run_from_picture(pipe, call, options):
     image.save(os.path.join(options.out, "start.png"))
     more = {"num_inference_steps": 5, "strength": 0.6}
     save(run(pipe, {**call, **more}, options.seed, image=image), options.out, "image.safetensors")
+
+
+def run_texts(pipe, call, options, **texts):
+    """texts.safetensors: each encoder reads a text of its own."""
+    save({"latents": run(pipe, {**call, **texts}, options.seed)["latents"]}, options.out, "texts.safetensors")
 
 
 def flux_texts(pipe, options):
@@ -105,6 +120,7 @@ def run_flux(pipe, call, options):
     call.update(guidance_scale=0.0, max_sequence_length=24)
     expected = {**flux_texts(pipe, options), **run(pipe, call, options.seed)}
     save(expected, options.out, "expected.safetensors")
+    run_texts(pipe, call, options, prompt_2="the blue sea", negative_prompt="rain", negative_prompt_2="snow", true_cfg_scale=2.0)
     run_from_picture(FluxImg2ImgPipeline(**pipe.components), call, options)
 
 
@@ -158,6 +174,7 @@ def run_sd3(pipe, call, options):
                 "input_ids_2": ids(pipe.tokenizer_2, options.prompt, 77), "input_ids_3": ids(pipe.tokenizer_3, options.prompt, 24)}
     expected.update(run(pipe, call, options.seed))
     save(expected, options.out, "expected.safetensors")
+    run_texts(pipe, call, options, prompt_2="the blue sea", prompt_3="3 birds", negative_prompt_2="snow", negative_prompt_3="night", clip_skip=1)
     run_without_t5(pipe, call, options)
     run_from_picture(StableDiffusion3Img2ImgPipeline(**{k: v for k, v in pipe.components.items() if v is not None}), call, options)
 

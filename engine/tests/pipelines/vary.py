@@ -241,7 +241,7 @@ def of_diffusers(kind, pipe, call, start):
 
 
 def of_ours(program, folder, call, start, out, more):
-    arguments = [program, "generate", str(folder), "--output", str(out), "-q", *more]
+    arguments = [program, "generate", str(folder), "--output", str(out), "-q", "--no_use_resolution_binning", *more]
     for key, value in call.items():
         for text in value if isinstance(value, list) else [value]:
             arguments.append(f"--{key}={text}")

@@ -1,0 +1,103 @@
+#include "suite/generate/binning.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- PixArt: shapes by height / width ---------------------------------------------------------------------------- */
+
+enum { TABLE_SIDE = 1024, LATENT_PX = 8 };
+
+/* One shape of ASPECT_RATIO_1024_BIN. Those of 256, 512 and 2048 pixels are a quarter, half and twice as large. */
+typedef struct {
+    double ratio; /* rounded, as the pipelines look it up */
+    int64_t height, width;
+    bool large_only; /* of 2048 pixels alone */
+} shape;
+
+/* clang-format off */
+static const shape shapes[] = {
+    {0.25, 512, 2048, false}, {0.26, 512, 1984, true}, {0.27, 512, 1920, true}, {0.28, 512, 1856, false}, {0.32, 576, 1792, false},
+    {0.33, 576, 1728, false}, {0.35, 576, 1664, false}, {0.4, 640, 1600, false}, {0.42, 640, 1536, false}, {0.48, 704, 1472, false},
+    {0.5, 704, 1408, false}, {0.52, 704, 1344, false}, {0.57, 768, 1344, false}, {0.6, 768, 1280, false}, {0.68, 832, 1216, false},
+    {0.72, 832, 1152, false}, {0.78, 896, 1152, false}, {0.82, 896, 1088, false}, {0.88, 960, 1088, false}, {0.94, 960, 1024, false},
+    {1.0, 1024, 1024, false}, {1.07, 1024, 960, false}, {1.13, 1088, 960, false}, {1.21, 1088, 896, false}, {1.29, 1152, 896, false},
+    {1.38, 1152, 832, false}, {1.46, 1216, 832, false}, {1.67, 1280, 768, false}, {1.75, 1344, 768, false}, {2.0, 1408, 704, false},
+    {2.09, 1472, 704, false}, {2.4, 1536, 640, false}, {2.5, 1600, 640, false}, {2.89, 1664, 576, true}, {3.0, 1728, 576, false},
+    {3.11, 1792, 576, true}, {3.62, 1856, 512, true}, {3.75, 1920, 512, true}, {3.88, 1984, 512, true}, {4.0, 2048, 512, false},
+};
+/* clang-format on */
+
+static void take_nearest_shape(int64_t side, int64_t *height, int64_t *width)
+{
+    double asked = (double)*height / (double)*width;
+    const shape *best = NULL;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (shapes[i].large_only && side <= TABLE_SIDE) continue;
+        if (!best || fabs(shapes[i].ratio - asked) < fabs(best->ratio - asked)) best = &shapes[i];
+    }
+    *height = best->height * side / TABLE_SIDE;
+    *width = best->width * side / TABLE_SIDE;
+}
+
+/* PixArt-alpha has no table of 2048 pixels. */
+static bool apply_pixart(int64_t most_side, int64_t sample_size, int64_t *height, int64_t *width)
+{
+    static const int64_t sides[] = {256, 512, 1024, 2048};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides && sides[i] <= most_side; i++) {
+        if (sample_size * LATENT_PX != sides[i]) continue;
+        take_nearest_shape(sides[i], height, width);
+        return true;
+    }
+    return false;
+}
+
+/* ---- HunyuanDiT: shapes by width / height, then by area ---------------------------------------------------------- */
+
+static const struct {
+    double ratio; /* of the group, which a row's own may differ from */
+    int64_t width, height;
+} standards[] = {
+    {1.0, 1024, 1024},       {1.0, 1280, 1280},       {4.0 / 3.0, 1024, 768}, {4.0 / 3.0, 1152, 864},
+    {4.0 / 3.0, 1280, 960},  {3.0 / 4.0, 768, 1024},  {3.0 / 4.0, 864, 1152}, {3.0 / 4.0, 960, 1280},
+    {16.0 / 9.0, 1280, 768}, {9.0 / 16.0, 768, 1280},
+};
+enum { STANDARDS = sizeof standards / sizeof *standards, GRID = 16 };
+
+static bool is_standard(int64_t height, int64_t width)
+{
+    for (int i = 0; i < STANDARDS; i++)
+        if (standards[i].width == width && standards[i].height == height) return true;
+    return false;
+}
+
+static bool apply_hunyuan(int64_t *height, int64_t *width)
+{
+    int64_t high = *height / GRID * GRID, wide = *width / GRID * GRID;
+    int best = 0;
+    if (high < 1 || wide < 1) return false;
+    double ratio = (double)wide / (double)high, area = (double)wide * (double)high;
+    *height = high, *width = wide;
+    if (is_standard(high, wide)) return true;
+    for (int i = 1; i < STANDARDS; i++) {
+        double far = fabs(standards[i].ratio - ratio), near = fabs(standards[best].ratio - ratio);
+        double larger = fabs((double)(standards[i].width * standards[i].height) - area);
+        double smaller = fabs((double)(standards[best].width * standards[best].height) - area);
+        bool alike = standards[i].ratio == standards[best].ratio;
+        if (alike ? larger < smaller : far < near) best = i;
+    }
+    *height = standards[best].height, *width = standards[best].width;
+    return true;
+}
+
+/* ---- pipelines --------------------------------------------------------------------------------------------------- */
+
+bool suite_binning_apply(const char *pipeline, int64_t sample_size, int64_t *height, int64_t *width, bool *fits)
+{
+    enum { ALPHA_MOST = 1024, SIGMA_MOST = 2048 };
+    *fits = true;
+    if (strcmp(pipeline, "PixArtAlphaPipeline") == 0) return apply_pixart(ALPHA_MOST, sample_size, height, width);
+    if (strcmp(pipeline, "PixArtSigmaPipeline") == 0) return apply_pixart(SIGMA_MOST, sample_size, height, width);
+    *fits = false;
+    return strcmp(pipeline, "HunyuanDiTPipeline") == 0 && apply_hunyuan(height, width);
+}
