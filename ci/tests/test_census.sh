@@ -22,6 +22,8 @@ for folder in workloads/profiles/census/*/; do
         continue
     fi
     ok "$name is what its versions dispatch" "$python" ci/census.py --check "${files[@]}"
+    [ -z "${found:-}" ] || [ "${DITBENCH_TEST_ALL:-}" = 1 ] || continue
+    found=1
     mkdir -p "$work/census/$name"
     sed '0,/"calls": 1,/s//"calls": 2,/' "$folder/AutoencoderKL.json" >"$work/census/$name/AutoencoderKL.json"
     ok "a count that is off by one is found" exits 1 "$python" ci/census.py --check --out "$work/census" AutoencoderKL

@@ -20,6 +20,10 @@ write_cached() { # file of caches, options
         --overrides engine/tests/exact.json --variants 1 --resolution 64x64 --caches "$caches" "$@" write >"$work/matrix.json" &&
         "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/plan.json"
 }
+one_of_each_policy() { # file of caches, one a line: the first line of each policy, and those that decide branches apart
+    awk -F '"' '/policy/ && (!seen[$4]++ || /separate/) { sub(/,$/, ""); row[++rows] = $0 }
+         END { print "[\n  \"none\","; for (i = 1; i <= rows; i++) print row[i] (i < rows ? "," : ""); print "]" }' "$1"
+}
 "$build/bin/ditbench" list models --resolution 256x256 --frames 9 --json >"$work/models.json" &&
     "$build/bin/ditbench" list methods --json >"$work/methods.json" && write_cached engine/tests/caches.json
 report $? "every model with every exact method and cache is a workload"
@@ -29,29 +33,35 @@ for policy in $("$build/bin/ditbench" list caches | awk 'NR > 1 && NF { print $1
 done
 
 all=pixart-alpha-xl-2,flux.1-dev,cogvideox-1.5-5b,wan2.1-i2v-14b-480p,sd3.5-medium,hunyuandit-v1.1,latte-1,hunyuanvideo,qwen-image,z-image,lumina-image-2.0,ltx-video-2b,mochi-1,flux.2-dev
-some=pixart-alpha-xl-2,flux.1-dev,hunyuandit-v1.1,latte-1
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 1 170 --model "$all"
     matrix_on cpu fp32 2 300 --model "$all"
     matrix_on cpu fp32 4 800 --model "$all"
     matrix_on cpu fp32 8 60 --model "$all"
 else
-    matrix_on cpu fp32 1 324 --model "$some" --method single,oracle
-    matrix_on cpu fp32 2 287 --model flux.1-dev,latte-1 --method ulysses,ring,tensor,data,cfg
-    matrix_on cpu fp32 4 220 --model pixart-alpha-xl-2,flux.1-dev --method usp,cfg+ulysses,data+ulysses,ulysses+tensor
+    matrix_on cpu fp32 1 80 --model pixart-alpha-xl-2,hunyuandit-v1.1 --method single,oracle
+    one_of_each_policy engine/tests/caches.json >"$work/each.json" && write_cached "$work/each.json"
+    report $? "one cache of each policy is a workload"
+    matrix_on cpu fp32 1 40 --model flux.1-dev,latte-1 --method single,oracle
+    matrix_on cpu fp32 2 100 --model flux.1-dev,latte-1 --method ulysses,ring,tensor,cfg
+    matrix_on cpu fp32 4 20 --model flux.1-dev --method usp,ulysses+tensor
 fi
 cp "$work/out" "$work/last"
 
 # On a device the host sees only what is downloaded, and memory that nobody wrote is NaN: what is kept is never read before.
 rm -f "$work"/*.latents
-matrix_on host fp32 1 156 --model flux.1-dev,hunyuandit-v1.1 --method single,oracle
-matrix_on host fp32 2 60 --model flux.1-dev --method ulysses,tensor
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
+    matrix_on host fp32 1 156 --model flux.1-dev,hunyuandit-v1.1 --method single,oracle
+    matrix_on host fp32 2 60 --model flux.1-dev --method ulysses,tensor
+else
+    matrix_on host fp32 1 25 --model flux.1-dev --method single,oracle
+    matrix_on host fp32 2 12 --model flux.1-dev --method ulysses
+fi
 
 # With stale steps: a reused step sends no K and V, or passes the stream on.
 write_cached engine/tests/caches_displaced.json --approximate yes
 report $? "every model with every approximate method and known cache is a workload"
 rm -f "$work"/*.latents
-few=pixart-alpha-xl-2,flux.1-dev
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 1 60 --model "$all"
     matrix_on cpu fp32 2 60 --model "$all"
@@ -59,10 +69,10 @@ if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 4 60 --model "$all"
     matrix_on cpu fp32 8 10 --model "$all"
 else
-    matrix_on cpu fp32 1 40 --model "$some"
-    matrix_on cpu fp32 2 40 --model "$some"
+    matrix_on cpu fp32 1 40 --model pixart-alpha-xl-2,flux.1-dev
+    matrix_on cpu fp32 2 40 --model pixart-alpha-xl-2,flux.1-dev
     cp "$work/out" "$work/stale"
-    matrix_on cpu fp32 4 40 --model "$few"
+    matrix_on cpu fp32 4 40 --model flux.1-dev
 fi
 rm -f "$work"/*.latents
 matrix_on host fp32 1 10 --model flux.1-dev

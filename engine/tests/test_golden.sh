@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every shipped golden folder: all kinds on one rank, transformers and sampling loops in each exact configuration of 2
 # and 4 ranks, VAEs shared by rows on 2, 3 and 4; the long form (DITBENCH_TEST_ALL=1) has all of that. The form for a
-# commit has every folder on one rank; on each axis, and on one product of two, it has a transformer and a loop of each
-# class and a loop of each cache. On instruction sets below the best, one rank and the first folder of each class. Speaks
-# TAP.
+# commit has every folder on one rank; on each axis, and on one product of two, it has a transformer of each class, on
+# some axes a loop of each pipeline, and a loop of each cache. On instruction sets below the best, one rank and the first
+# folder of each class. Speaks TAP.
 # shellcheck disable=SC2154 # ci/tap.sh says what is short
 set -u
 cd "$(dirname "$0")/../.." || exit 4
@@ -101,21 +101,16 @@ parallel() { # skips, options...
 parallel 0
 parallel 0 --backend ref
 # Of each class the last transformer, and a loop of each pipeline, the first, which is often of another one.
+transformers=("${sampled[@]}")
 if [ "${DITBENCH_TEST_ALL:-0}" != 1 ]; then
     mapfile -t backwards < <(printf '%s\n' "${sampled[@]}" | tac)
-    mapfile -t sampled < <(one_of_each config.json _class_name "${backwards[@]}" && one_of_each e2e.json pipeline "${sampled[@]}")
+    mapfile -t transformers < <(one_of_each config.json _class_name "${backwards[@]}")
+    mapfile -t sampled < <(printf '%s\n' "${transformers[@]}" && one_of_each e2e.json pipeline "${sampled[@]}")
 fi
 parallel 0 --ulysses_degree 2
-parallel 0 --ring_degree 2
 parallel "$(unguided "${sampled[@]}")" --cfg_degree 2
 in_long parallel 0 --ulysses_degree 4
 in_long parallel 0 --ring_degree 4
-parallel 0 --ulysses_degree 2 --ring_degree 2
-parallel 0 --ulysses_degree 2 --joint_text replicate
-parallel 0 --tensor_degree 2
-in_long parallel 0 --tensor_degree 4
-in_long parallel 0 --tensor_degree 2 --backend ref
-parallel 0 --patch_degree 2
 # Of a pipeline, run synchronously, the loops' final latents are compared; one folder has none.
 forwards=$(for folder in "${sampled[@]}"; do [ -e "$folder/e2e.json" ] || echo "$folder"; done | wc -l)
 parallel $((forwards + 1)) --pipefusion_degree 2
@@ -123,6 +118,14 @@ in_long parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ring_degree 2
 in_long parallel "$(unguided "${sampled[@]}")" --tensor_degree 2 --cfg_degree 2
+in_long parallel 0 --tensor_degree 4
+in_long parallel 0 --tensor_degree 2 --backend ref
+sampled=("${transformers[@]}")
+parallel 0 --ring_degree 2
+parallel 0 --ulysses_degree 2 --ring_degree 2
+parallel 0 --ulysses_degree 2 --joint_text replicate
+parallel 0 --tensor_degree 2
+parallel 0 --patch_degree 2
 
 # Loops with a cache: latents and decisions of diffusers' own hooks. Meshes that reuse keys and values refuse a cache.
 agree() { # skips, options...
