@@ -117,6 +117,24 @@ def flux(r, folder):
                                   tokenizer=first, text_encoder_2=shake(t5(second, width, **feed_forward(r)), 3), tokenizer_2=second, transformer=shake(transformer, 4))
 
 
+def flux_beside(r, folder, pipeline, more):
+    """Latents of a picture stand beside those that are denoised, and of Fill a mask's pixels, as many as a VAE's cell of two latents has."""
+    base, levels, channels = flux(r, folder), r.choice([1, 2, 3]), r.choice([4, 8])
+    mask = (2 << (levels - 1)) ** 2 if more else 0
+    config = {key: value for key, value in base.transformer.config.items() if not key.startswith("_")}
+    transformer = diffusers.FluxTransformer2DModel(**{**config, "in_channels": 8 * channels + mask, "out_channels": 4 * channels}).eval()
+    parts = {name: part for name, part in base.components.items() if part is not None}
+    return pipeline(**{**parts, "transformer": shake(transformer, 4), "vae": picture_vae(r, channels, shift_factor=0.1159, levels=levels)})
+
+
+def flux_fill(r, folder):
+    return flux_beside(r, folder, diffusers.FluxFillPipeline, True)
+
+
+def flux_control(r, folder):
+    return flux_beside(r, folder, diffusers.FluxControlPipeline, False)
+
+
 def pixart(r, folder):
     tokens, width, learned, sized = either_t5(r, folder), text_width(r), r.random() < 0.7, r.random() < 0.5
     cls = r.choice([diffusers.PixArtAlphaPipeline, diffusers.PixArtSigmaPipeline])
@@ -152,10 +170,14 @@ EMBEDS = {  # kind: how it is built, the names of what encode_prompt gives, and 
             diffusers.StableDiffusion3Img2ImgPipeline),
     "flux": (flux, [["prompt_embeds", "pooled_prompt_embeds"], ["negative_prompt_embeds", "negative_pooled_prompt_embeds"]],
              diffusers.FluxImg2ImgPipeline),
+    "flux_fill": (flux_fill, [["prompt_embeds", "pooled_prompt_embeds"]], None),
+    "flux_control": (flux_control, [["prompt_embeds", "pooled_prompt_embeds"]], None),
     "pixart": (pixart, [["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]], None),
     "hunyuandit": (hunyuandit, [["prompt_embeds", "negative_prompt_embeds", "prompt_attention_mask", "negative_prompt_attention_mask"],
                                 ["prompt_embeds_2", "negative_prompt_embeds_2", "prompt_attention_mask_2", "negative_prompt_attention_mask_2"]], None),
 }
+
+FLUXES = "flux", "flux_fill", "flux_control"
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------------
@@ -169,9 +191,9 @@ def draw_call(r, kind, pipe):
     call = {"prompt": [r.choice(PROMPTS) for _ in range(r.choice([1, 1, 1, 2, 3]))], "height": first + step * r.randrange(8),
             "width": first + step * r.randrange(8), "num_inference_steps": r.randint(1 + (kind == "pixart"), 6), "seed": r.choice([0, r.randrange(1 << 31), r.randrange(1 << 50)]),
             "num_images_per_prompt": r.choice([1, 1, 2])}
-    if kind == "flux":
+    if kind in FLUXES:
         call["guidance_scale"] = r.choice([0.0, 3.5])
-        if r.random() < 0.3:
+        if kind == "flux" and r.random() < 0.3:
             call["true_cfg_scale"] = 2.5
             call["negative_prompt"] = r.choice(["rain", "🌧"])
     else:
@@ -180,13 +202,24 @@ def draw_call(r, kind, pipe):
             call["negative_prompt"] = r.choice(["", "rain", PROMPTS[5]])
     if kind != "hunyuandit" and r.random() < 0.8:
         call["max_sequence_length"] = r.choice([2, 16, 24, 77, 130])
+    draw_texts(r, kind, call)
     if EMBEDS[kind][2] and r.random() < 0.3:
         call["strength"] = r.choice([0.3, 0.6, 0.95, 1.0])
     return call
 
 
+def draw_texts(r, kind, call):
+    """Texts of encoders behind the first one, for every prompt of the call, and blocks that SD3's CLIPs leave out."""
+    own = {"sd3": ["prompt_2", "prompt_3", "negative_prompt_2", "negative_prompt_3"], "flux": ["prompt_2", "negative_prompt_2"]}
+    for name in own.get(kind, ["prompt_2"] if kind in FLUXES else []):
+        if r.random() < 0.25:
+            call[name] = r.choice(PROMPTS[:5])
+    if kind == "sd3" and r.random() < 0.25:
+        call["clip_skip"] = 1
+
+
 def draw_ranks(r, call, kind, ranks):
-    guided = max(call["guidance_scale"] if kind != "flux" else 0, call.get("true_cfg_scale", 0)) > 1
+    guided = max(call["guidance_scale"] if kind not in FLUXES else 0, call.get("true_cfg_scale", 0)) > 1
     if ranks == 1:
         return []
     ways = [["--ulysses_degree", "2"], ["--ring_degree", "2"], ["--tensor_degree", "2"]] + [["--cfg_degree", "2"]] * (2 * guided)
@@ -201,10 +234,10 @@ def draw_ranks(r, call, kind, ranks):
     return sum(chosen, []) + shared + r.choice([[], ["--stream_text_encoders"]]) + r.choice([[], ["--use_parallel_vae"]])
 
 
-def of_diffusers(kind, pipe, call, start):
+def of_diffusers(kind, pipe, call, pictures):
     """Embeddings by name, latents as planes, pictures."""
     made, names = {}, EMBEDS[kind][1]
-    if start is not None:
+    if "strength" in call:
         pipe = EMBEDS[kind][2](**{k: v for k, v in pipe.components.items() if v is not None or k == "text_encoder_3" or k == "tokenizer_3"})
     pipe.set_progress_bar_config(disable=True)
     more = dict(call)
@@ -213,12 +246,14 @@ def of_diffusers(kind, pipe, call, start):
         more["prompt"] = call["prompt"][0]
     if not one and "negative_prompt" in call and kind in ("sd3", "hunyuandit", "flux"):
         more["negative_prompt"] = [call["negative_prompt"]] * len(call["prompt"])
+    for name in ("prompt_2", "prompt_3", "negative_prompt_2", "negative_prompt_3"):
+        if name in more and not one:
+            more[name] = [more[name]] * len(call["prompt"])
     if kind == "pixart":
         more.update(use_resolution_binning=False)
     if kind == "hunyuandit":
         more.update(use_resolution_binning=False)
-    if start is not None:
-        more["image"] = start
+    more.update(pictures)
     inner, calls = pipe.encode_prompt, []
 
     def recorded(*args, **kwargs):
@@ -240,13 +275,26 @@ def of_diffusers(kind, pipe, call, start):
     return made, latents[:, :, None], [np.asarray(p) for p in once("pil")]
 
 
-def of_ours(program, folder, call, start, out, more):
+def draw_pictures(r, kind, call):
+    """Pictures that the call takes, by the pipeline's names: a start, or what stands beside the latents, with a mask of another size."""
+    if kind == "flux_fill":
+        width, height = r.randint(9, 60), r.randint(9, 60)
+        mask = Image.new("L", (width, height))
+        mask.paste(255, (r.randrange(5), r.randrange(5), r.randint(5, width), r.randint(5, height)))
+        return {"image": Image.fromarray(start_picture()), "mask_image": mask}
+    if kind == "flux_control":
+        return {"control_image": Image.fromarray(start_picture())}
+    return {"image": Image.fromarray(start_picture())} if "strength" in call else {}
+
+
+def of_ours(program, folder, call, pictures, out, more):
     arguments = [program, "generate", str(folder), "--output", str(out), "-q", "--no_use_resolution_binning", *more]
     for key, value in call.items():
         for text in value if isinstance(value, list) else [value]:
             arguments.append(f"--{key}={text}")
-    if start is not None:
-        arguments += ["--image", str(start)]
+    for name, picture in pictures.items():
+        picture.save(folder.parent / f"{name}.png")
+        arguments += ["--mask_image" if "mask" in name else "--image", str(folder.parent / f"{name}.png")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"exit {done.returncode}: {done.stderr.strip()}")
@@ -296,15 +344,12 @@ def one(options, index, folder):
         pipe.to(torch.float32)
         call = draw_call(r, kind, pipe)
         more = draw_ranks(r, call, kind, options.ranks)
-        start = None
-        if "strength" in call:
-            start = Image.fromarray(start_picture())
-            start.save(folder / "start.png")
+        pictures = draw_pictures(r, kind, call)
         short = {**call, "prompt": [p[:40] for p in call["prompt"]], "negative_prompt": call.get("negative_prompt", "-")[:40]}
         told = f"{index} {kind} {type(pipe.scheduler).__name__} {str(stored)[6:]} {short} {' '.join(more)}"
-        theirs = of_diffusers(kind, pipe, call, start)
+        theirs = of_diffusers(kind, pipe, call, pictures)
         try:
-            ours = of_ours(options.program, folder / "pipeline", call, start and folder / "start.png", folder / "out", more)
+            ours = of_ours(options.program, folder / "pipeline", call, pictures, folder / "out", more)
         except RuntimeError as error:
             refused = "E_CONSTRAINT" in str(error)
             print(f"{'refused' if refused else 'not ok'} {told}\n# {error}", flush=True)
