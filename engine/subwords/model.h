@@ -48,6 +48,9 @@ void dit_token_model_release(dit_token_model *model);
 dit_status dit_bpe_add_merge(dit_token_model *model, dit_span left, dit_span right, int32_t rank);
 dit_status dit_bpe_encode(const dit_token_model *model, dit_span piece, dit_ids *out);
 dit_status dit_word_piece_encode(const dit_token_model *model, dit_span piece, dit_ids *out);
+/* Every byte is a token: the id of byte b is b + DIT_BYTE_OFFSET. */
+enum { DIT_BYTE_OFFSET = 3 };
+dit_status dit_byte_encode(const dit_token_model *model, dit_span piece, dit_ids *out);
 /* A piece is a token, or unknown. */
 dit_status dit_word_level_encode(const dit_token_model *model, dit_span piece, dit_ids *out);
 /* Gives the token of an id its score. Errors: DIT_ERR_INTEGRITY when it is no number; DIT_ERR_MEMORY. */

@@ -12,11 +12,23 @@
 static const struct {
     const char *folder, *class_name;
 } cases[] = {
-    {"bert", "BertTokenizer"},       {"bert_fast", "BertTokenizerFast"},     {"clip", "CLIPTokenizer"},
-    {"clip_bang", "CLIPTokenizer"},  {"clip_fast", "CLIPTokenizerFast"},     {"gemma", "GemmaTokenizerFast"},
-    {"llama", "LlamaTokenizerFast"}, {"mistral", "PreTrainedTokenizerFast"}, {"mt5", "T5Tokenizer"},
-    {"qwen2", "Qwen2Tokenizer"},     {"qwen2_fast", "Qwen2TokenizerFast"},   {"t5", "T5Tokenizer"},
-    {"t5", "T5TokenizerFast"},       {"t5_fast", "T5TokenizerFast"},         {"t5_new", "T5Tokenizer"},
+    {"bert", "BertTokenizer"},
+    {"bert_fast", "BertTokenizerFast"},
+    {"byt5", "ByT5Tokenizer"},
+    {"byt5_glyph", "ByT5Tokenizer"},
+    {"clip", "CLIPTokenizer"},
+    {"clip_bang", "CLIPTokenizer"},
+    {"clip_fast", "CLIPTokenizerFast"},
+    {"gemma", "GemmaTokenizerFast"},
+    {"llama", "LlamaTokenizerFast"},
+    {"mistral", "PreTrainedTokenizerFast"},
+    {"mt5", "T5Tokenizer"},
+    {"qwen2", "Qwen2Tokenizer"},
+    {"qwen2_fast", "Qwen2TokenizerFast"},
+    {"t5", "T5Tokenizer"},
+    {"t5", "T5TokenizerFast"},
+    {"t5_fast", "T5TokenizerFast"},
+    {"t5_new", "T5Tokenizer"},
     {"umt5", "T5TokenizerFast"},
 };
 
@@ -289,6 +301,7 @@ static void folders_that_lack_something_are_named(void **state)
     assert_refuses("GPT9Tokenizer", DIT_ERR_NOT_FOUND, "GPT9Tokenizer");
     assert_contains(dit_error_last()->hint, "T5TokenizerFast");
     assert_refuses("T5Tokenizer", DIT_ERR_IO, "no tokenizer.json and no spiece.model");
+    assert_refuses("ByT5Tokenizer", DIT_ERR_IO, "no tokenizer_config.json");
     copy("clip", "vocab.json");
     assert_refuses("CLIPTokenizer", DIT_ERR_IO, "merges.txt");
     put("merges.txt", "#version\nqq zz\n", 15);
@@ -348,6 +361,7 @@ static void changed_files_do_no_harm(void **state)
     assert_survives("t5_fast", "tokenizer.json", "T5TokenizerFast");
     assert_survives("llama", "tokenizer.json", "LlamaTokenizerFast");
     assert_survives("bert", "vocab.txt", "BertTokenizer");
+    assert_survives("byt5_glyph", "tokenizer_config.json", "ByT5Tokenizer");
 }
 
 static void a_pipeline_names_the_class(void **state)

@@ -178,14 +178,19 @@ static dit_status add_roles(const dit_tokenizer_source *source, dit_tokenizer *o
     return DIT_OK;
 }
 
-/* T5 has tokens <extra_id_N> behind its pieces, the last number first. */
+static bool is_byte_model(const dit_tokenizer *t)
+{
+    return t->model.encode == dit_byte_encode;
+}
+
+/* T5 has tokens <extra_id_N> behind its pieces, the last number first; ByT5 the first one, unless its folder lists some. */
 static dit_status add_extra_ids(const dit_tokenizer_source *source, dit_tokenizer *out)
 {
     int64_t size = (int64_t)out->model.vocabulary.count, extra = source->extra_ids;
     char content[48];
     for (int64_t i = 0; i < extra; i++) {
         snprintf(content, sizeof content, "<extra_id_%lld>", (long long)i);
-        if (!out->slow) {
+        if (!out->slow || is_byte_model(out)) {
             DIT_TRY(add_missing(NULL, NULL, content, out));
             continue;
         }
@@ -198,14 +203,16 @@ static dit_status add_extra_ids(const dit_tokenizer_source *source, dit_tokenize
 
 dit_status dit_tokenizer_add_special(const dit_tokenizer_source *source, dit_tokenizer *out)
 {
+    const dit_json *doc;
     const cJSON *decoder = dit_json_member(source->config.root, "added_tokens_decoder");
-    if (out->slow) DIT_TRY(add_extra_ids(source, out));
+    bool listed = find_role(source, "additional_special_tokens", &doc) != NULL, bytes = is_byte_model(out);
+    if (out->slow && !bytes) DIT_TRY(add_extra_ids(source, out));
     if (decoder)
         DIT_TRY(read_decoder(source, decoder, out));
     else
         DIT_TRY(read_added_file(source, out));
     DIT_TRY(add_roles(source, out));
-    if (!out->slow) DIT_TRY(add_extra_ids(source, out));
+    if (bytes ? !listed : !out->slow) DIT_TRY(add_extra_ids(source, out));
     out->facts.bos = dit_tokenizer_id(out, dit_tokenizer_role(source, DIT_ROLE_BOS));
     out->facts.eos = dit_tokenizer_id(out, dit_tokenizer_role(source, DIT_ROLE_EOS));
     out->facts.unk = dit_tokenizer_id(out, dit_tokenizer_role(source, DIT_ROLE_UNK));

@@ -40,10 +40,12 @@ static const char *const clip_files[] = {"vocab.json", NULL}, *const bert_files[
     }
 
 /* All classes. The first of its files that is there is what a slow class reads, and tokenizer.json where none is; a fast one
- * reads tokenizer.json, and converts its file where that is missing or the config has "add_prefix_space". */
+ * reads tokenizer.json, and converts its file where that is missing or the config has "add_prefix_space". A slow class
+ * without files has all it needs in tokenizer_config.json. */
 static const dit_tokenizer_class classes[] = {
     {"BertTokenizer", false, bert_files, dit_open_bert, BERT_ROLES, 0, false, false},
     {"BertTokenizerFast", true, NULL, NULL, BERT_ROLES, 0, false, false},
+    {"ByT5Tokenizer", false, NULL, dit_open_byt5, T5_ROLES, 125, false, false},
     {"CLIPTokenizer", false, clip_files, dit_open_clip, CLIP_ROLES, 0, false, false},
     {"CLIPTokenizerFast", true, NULL, NULL, CLIP_ROLES, 0, false, false},
     {"GemmaTokenizer", true, NULL, NULL, GEMMA_ROLES, 0, true, true}, /* as transformers 5 has it: no tokenizer.model */
@@ -123,6 +125,10 @@ static dit_status open_files(dit_tokenizer_source *source, dit_tokenizer *out)
     static const char *const json_files[] = {"tokenizer.json", NULL};
     const dit_tokenizer_class *klass = source->klass;
     char own[DIT_TOKENIZER_PATH], json[DIT_TOKENIZER_PATH];
+    if (!klass->fast && !klass->files) {
+        out->slow = true;
+        return klass->open(source, "", out);
+    }
     DIT_TRY(find_file(source, klass->files, own));
     DIT_TRY(find_file(source, json_files, json));
     if (own[0] && (!klass->fast || !json[0] || dit_json_member(source->config.root, "add_prefix_space"))) {

@@ -1,4 +1,4 @@
-/* Classes of transformers that read files of their own: the Python ("slow") ones of CLIP, Qwen2, T5 and BERT, and T5's
+/* Classes of transformers that read files of their own: the Python ("slow") ones of CLIP, Qwen2, T5, ByT5 and BERT, and T5's
  * fast one, which converts a SentencePiece model. */
 #include "engine/subwords/spiece.h"
 #include "engine/text/tokenizer_impl.h"
@@ -219,6 +219,40 @@ dit_status dit_open_t5_fast(dit_tokenizer_source *source, const char *path, dit_
     dit_status st = convert_spiece(source, &spiece, out);
     dit_spiece_release(&spiece);
     return st;
+}
+
+/* ---- ByT5 -------------------------------------------------------------------------------------------------------- */
+
+/* Three tokens with a role, then one for each byte. A byte's token is the code point of that number. */
+static dit_status add_byte_vocabulary(const dit_tokenizer_source *source, dit_tokenizer *out)
+{
+    static const dit_token_role first[DIT_BYTE_OFFSET] = {DIT_ROLE_PAD, DIT_ROLE_EOS, DIT_ROLE_UNK};
+    for (int id = 0; id < DIT_BYTE_OFFSET; id++) {
+        const char *content = dit_tokenizer_role(source, first[id]);
+        const dit_added_token token = {.id = id, .lstrip = true, .rstrip = true, .special = true};
+        if (!content) return DIT_FAIL(DIT_ERR_INTEGRITY, "%s has no token for the id %d", source->folder, id);
+        DIT_TRY(dit_vocabulary_add(&out->model.vocabulary, (dit_span){content, strlen(content)}, id));
+        DIT_TRY(dit_added_tokens_put(&out->added, content, &token));
+    }
+    for (int byte = 0; byte < 256; byte++) {
+        const char text[2] = {(char)(byte < 0x80 ? byte : 0xC0 | byte >> 6), (char)(0x80 | (byte & 0x3F))};
+        DIT_TRY(
+            dit_vocabulary_add(&out->model.vocabulary, (dit_span){text, byte < 0x80 ? 1 : 2}, byte + DIT_BYTE_OFFSET));
+    }
+    return DIT_OK;
+}
+
+dit_status dit_open_byt5(dit_tokenizer_source *source, const char *path, dit_tokenizer *out)
+{
+    (void)path;
+    if (!source->config.root)
+        return DIT_FAIL(DIT_ERR_IO, "%s has no tokenizer_config.json, which ByT5Tokenizer reads", source->folder);
+    out->model.encode = dit_byte_encode;
+    out->end_once = true;
+    DIT_TRY(add_byte_vocabulary(source, out));
+    DIT_TRY(dit_tokenizer_add_special(source, out));
+    dit_ids_add(&out->back, out->facts.eos);
+    return DIT_OK;
 }
 
 /* ---- BERT -------------------------------------------------------------------------------------------------------- */

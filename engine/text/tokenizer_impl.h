@@ -47,7 +47,7 @@ struct dit_tokenizer_class {
     const char *name;
     bool fast; /* the tokenizers library does it, else Python */
     const char *const
-        *files; /* the first of them that is there is what open reads; NULL: only tokenizer.json is read */
+        *files; /* the first of them that is there is what open reads; NULL: only tokenizer.json is read, or no file */
     dit_status (*open)(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
     const char *roles[DIT_ROLE_COUNT]; /* tokens, when no file names them */
     int64_t extra_ids;
@@ -80,6 +80,7 @@ dit_status dit_open_clip(dit_tokenizer_source *source, const char *path, dit_tok
 dit_status dit_open_qwen2(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
 dit_status dit_open_t5(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
 dit_status dit_open_t5_fast(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
+dit_status dit_open_byt5(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
 dit_status dit_open_bert(dit_tokenizer_source *source, const char *path, dit_tokenizer *out);
 
 #endif

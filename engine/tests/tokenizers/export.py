@@ -45,6 +45,8 @@ CASES = {
     ("mt5", "T5Tokenizer"): 256,
     ("bert", "BertTokenizer"): 77,
     ("bert_fast", "BertTokenizerFast"): 77,
+    ("byt5", "ByT5Tokenizer"): 256,
+    ("byt5_glyph", "ByT5Tokenizer"): 256,
     ("gemma", "GemmaTokenizerFast"): 256,
     ("llama", "LlamaTokenizerFast"): 351,
     ("mistral", "PreTrainedTokenizerFast"): 128,
@@ -465,6 +467,19 @@ def make_clip_fast():
         shutil.copy(os.path.join(HERE, "clip", name), os.path.join(HERE, "clip_fast", name))
 
 
+def make_byt5():
+    """As google/byt5-small's, in the older form that only names its tokens; and with tokens of colours and fonts behind, as Glyph-ByT5 has them."""
+    roles = {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+    write("byt5", "tokenizer_config.json", {**roles, "extra_ids": 125, "model_max_length": 1000000000000000019884624838656, "tokenizer_class": "ByT5Tokenizer"})
+    extras = [f"<extra_id_{i}>" for i in range(125)]
+    colours, fonts = [f"<color-{i}>" for i in range(8)], [f"<en-font-{i}>" for i in range(8)]
+    added = {"0": token("<pad>", lstrip=True, rstrip=True), "1": token("</s>", lstrip=True, rstrip=True), "2": token("<unk>", lstrip=True, rstrip=True)}
+    added.update({str(259 + i): token(t) for i, t in enumerate([*extras, *colours, *fonts])})
+    write("byt5_glyph", "tokenizer_config.json", {
+        "added_tokens_decoder": added, "additional_special_tokens": extras, "clean_up_tokenization_spaces": False, **roles, "extra_ids": 0,
+        "model_max_length": 1000000000000000019884624838656, "tokenizer_class": "ByT5Tokenizer"})
+
+
 def make_seed():
     """A small model to begin fuzzing with."""
     with tempfile.TemporaryDirectory() as work:
@@ -482,6 +497,7 @@ def make():
     make_clip_fast()
     make_t5()
     make_bert()
+    make_byt5()
     make_llama()
     make_gemma()
     make_mistral()
