@@ -143,43 +143,19 @@ static dit_status cog_load(dit_vae *vae)
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
 
 /* Does something to every causal convolution. */
-static dit_status for_each_causal(cog *m, dit_status (*visit)(void *context, vae_conv *conv), void *context)
+static dit_status for_each_causal(vae_relay *relay, cog *m, vae_conv_visitor visit)
 {
-    DIT_TRY(visit(context, &m->conv_in));
-    DIT_TRY(visit(context, &m->conv_out));
-    for (int i = 0; i < MID_RESNETS; i++) {
-        DIT_TRY(visit(context, &m->mid[i].conv1));
-        DIT_TRY(visit(context, &m->mid[i].conv2));
-    }
+    DIT_TRY(visit(relay, &m->conv_in));
+    DIT_TRY(visit(relay, &m->conv_out));
+    DIT_TRY(vae_resnets_visit(relay, m->mid, MID_RESNETS, visit));
     for (int i = 0; i < m->c.stages; i++)
-        for (int64_t j = 0; j < m->stages[i].count; j++) {
-            DIT_TRY(visit(context, &m->stages[i].resnets[j].conv1));
-            DIT_TRY(visit(context, &m->stages[i].resnets[j].conv2));
-        }
-    return DIT_OK;
-}
-
-static dit_status allocate_cache(void *context, vae_conv *conv)
-{
-    return vae_conv_allocate(context, conv);
-}
-
-static dit_status forget_cache(void *context, vae_conv *conv)
-{
-    (void)context;
-    vae_conv_forget(conv);
-    return DIT_OK;
-}
-
-static dit_status settle_cache(void *context, vae_conv *conv)
-{
-    vae_conv_settle(context, conv);
+        DIT_TRY(vae_resnets_visit(relay, m->stages[i].resnets, m->stages[i].count, visit));
     return DIT_OK;
 }
 
 static dit_status cog_allocate(dit_vae *vae)
 {
-    return for_each_causal(vae->state, allocate_cache, vae->params.rt);
+    return for_each_causal(&vae->relay, vae->state, vae_conv_allocate);
 }
 
 /* Upsamples: doubles space (nearest) and, in some stages, time (with an odd number of frames the first stays single),
@@ -233,7 +209,7 @@ static dit_status cog_decode(dit_vae *vae, vae_source latents, vae_extents size,
         .decoder = DIT_ROWS_COGVIDEOX, .temporal = vae->facts.temporal, .frames = size.frames};
     cog_chunk chunk = {0};
     if (shared && latents.data) latents.data += vae->bands.first * latents.row;
-    DIT_TRY(for_each_causal(m, forget_cache, NULL));
+    DIT_TRY(for_each_causal(&vae->relay, m, vae_conv_forget));
     for (; chunk.first < size.frames; chunk.number++) {
         int64_t frames = dit_chunk_latents(facts.decoder, size.frames, chunk.first);
         vae_tensor z = {VAE_SLOT_LATENT, frames, rows, size.width, m->c.latent_channels, shared};
@@ -243,7 +219,7 @@ static dit_status cog_decode(dit_vae *vae, vae_source latents, vae_extents size,
         chunk.image_frame += dit_chunk_frames(&facts, chunk.first);
         chunk.first += frames;
     }
-    return for_each_causal(m, settle_cache, &vae->relay);
+    return for_each_causal(&vae->relay, m, vae_conv_settle);
 }
 
 const dit_vae_class dit_vae_autoencoder_kl_cogvideox = {

@@ -196,40 +196,17 @@ static dit_status mochi_load(dit_vae *vae)
 
 /* ---- causal convolutions ----------------------------------------------------------------------------------------- */
 
-typedef dit_status (*visitor)(vae_relay *relay, vae_conv *conv);
-
 /* Does something to every causal convolution. */
-static dit_status for_each_causal(vae_relay *relay, mochi *m, visitor visit)
+static dit_status for_each_causal(vae_relay *relay, mochi *m, vae_conv_visitor visit)
 {
     for (int i = 0; i < m->c.stages + 2; i++)
-        for (int64_t j = 0; j < m->stages[i].count; j++) {
-            DIT_TRY(visit(relay, &m->stages[i].resnets[j].conv1));
-            DIT_TRY(visit(relay, &m->stages[i].resnets[j].conv2));
-        }
-    return DIT_OK;
-}
-
-static dit_status allocate(vae_relay *relay, vae_conv *conv)
-{
-    return vae_conv_allocate(relay->rt, conv);
-}
-
-static dit_status forget(vae_relay *relay, vae_conv *conv)
-{
-    (void)relay;
-    vae_conv_forget(conv);
-    return DIT_OK;
-}
-
-static dit_status settle(vae_relay *relay, vae_conv *conv)
-{
-    vae_conv_settle(relay, conv);
+        DIT_TRY(vae_resnets_visit(relay, m->stages[i].resnets, m->stages[i].count, visit));
     return DIT_OK;
 }
 
 static dit_status mochi_allocate(dit_vae *vae)
 {
-    return for_each_causal(&vae->relay, vae->state, allocate);
+    return for_each_causal(&vae->relay, vae->state, vae_conv_allocate);
 }
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
@@ -272,7 +249,7 @@ static dit_status mochi_decode(dit_vae *vae, vae_source latents, vae_extents siz
     int64_t rows = shared ? vae->bands.rows : size.height, frames;
     vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .relay = &vae->relay};
     if (shared && latents.data) latents.data += vae->bands.first * latents.row;
-    DIT_TRY(for_each_causal(&vae->relay, m, forget));
+    DIT_TRY(for_each_causal(&vae->relay, m, vae_conv_forget));
     for (int64_t first = 0; first < size.frames; first += frames, walk.chunk++) {
         frames = dit_chunk_latents(DIT_ROWS_MOCHI, size.frames, first);
         vae_tensor x = {0, frames, rows, size.width, m->c.latent_channels, shared};
@@ -280,7 +257,7 @@ static dit_status mochi_decode(dit_vae *vae, vae_source latents, vae_extents siz
         if (vae->memory.planning || vae_relay_is_own(&vae->relay, walk.chunk))
             DIT_TRY(decode_chunk(vae, &walk, latents, first, x, image));
     }
-    return for_each_causal(&vae->relay, m, settle);
+    return for_each_causal(&vae->relay, m, vae_conv_settle);
 }
 
 const dit_vae_class dit_vae_autoencoder_kl_mochi = {

@@ -294,51 +294,25 @@ static dit_status wan_load(dit_vae *vae)
 
 /* ---- causal convolutions ----------------------------------------------------------------------------------------- */
 
-typedef dit_status (*visitor)(vae_relay *relay, vae_conv *conv);
-
-static dit_status visit_resnet(vae_relay *relay, vae_resnet *resnet, visitor visit)
-{
-    DIT_TRY(visit(relay, &resnet->conv1));
-    return visit(relay, &resnet->conv2);
-}
-
 /* Does something to every causal convolution of a coder. */
-static dit_status for_each_causal(vae_relay *relay, wan_coder *coder, visitor visit)
+static dit_status for_each_causal(vae_relay *relay, wan_coder *coder, vae_conv_visitor visit)
 {
     DIT_TRY(visit(relay, &coder->conv_in));
     DIT_TRY(visit(relay, &coder->conv_out));
-    for (int i = 0; i < MID_RESNETS; i++) DIT_TRY(visit_resnet(relay, &coder->mid[i], visit));
+    DIT_TRY(vae_resnets_visit(relay, coder->mid, MID_RESNETS, visit));
     for (int i = 0; i < MAX_STAGES; i++) {
         wan_stage *stage = &coder->stages[i];
-        for (int64_t j = 0; j < stage->count; j++) DIT_TRY(visit_resnet(relay, &stage->resnets[j], visit));
+        DIT_TRY(vae_resnets_visit(relay, stage->resnets, stage->count, visit));
         if (stage->has_time) DIT_TRY(visit(relay, &stage->time));
     }
-    return DIT_OK;
-}
-
-static dit_status allocate(vae_relay *relay, vae_conv *conv)
-{
-    return vae_conv_allocate(relay->rt, conv);
-}
-
-static dit_status forget(vae_relay *relay, vae_conv *conv)
-{
-    (void)relay;
-    vae_conv_forget(conv);
-    return DIT_OK;
-}
-
-static dit_status settle(vae_relay *relay, vae_conv *conv)
-{
-    vae_conv_settle(relay, conv);
     return DIT_OK;
 }
 
 static dit_status wan_allocate(dit_vae *vae)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, allocate));
-    return for_each_causal(&vae->relay, &m->encoder, allocate);
+    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, vae_conv_allocate));
+    return for_each_causal(&vae->relay, &m->encoder, vae_conv_allocate);
 }
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
@@ -396,11 +370,11 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
 static dit_status wan_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, forget));
+    DIT_TRY(for_each_causal(&vae->relay, &m->decoder, vae_conv_forget));
     for (int64_t frame = 0; frame < size.frames; frame++)
         if (vae->memory.planning || vae_relay_is_own(&vae->relay, frame))
             DIT_TRY(decode_frame(vae, latents, frame, size, image));
-    return for_each_causal(&vae->relay, &m->decoder, settle);
+    return for_each_causal(&vae->relay, &m->decoder, vae_conv_settle);
 }
 
 /* Halves space, then time. In the first chunk time only keeps its last frame, which the next chunk sees. */
@@ -440,7 +414,7 @@ static dit_status encode_frame(dit_vae *vae, vae_source image, int64_t frame, va
 static dit_status wan_encode(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar)
 {
     wan *m = vae->state;
-    DIT_TRY(for_each_causal(&vae->relay, &m->encoder, forget));
+    DIT_TRY(for_each_causal(&vae->relay, &m->encoder, vae_conv_forget));
     for (int64_t frame = 0; frame < size.frames; frame++) DIT_TRY(encode_frame(vae, image, frame, size, mean, logvar));
     return DIT_OK;
 }

@@ -42,19 +42,31 @@ int vae_other_slot(int a, int b)
     return slot;
 }
 
-dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv)
+dit_status vae_conv_allocate(vae_relay *relay, vae_conv *conv)
 {
-    return conv->cache_floats ? dit_arena_activations(&rt->step, conv->cache_floats, &conv->cache) : DIT_OK;
+    return conv->cache_floats ? dit_arena_activations(&relay->rt->step, conv->cache_floats, &conv->cache) : DIT_OK;
 }
 
-void vae_conv_forget(vae_conv *conv)
+dit_status vae_conv_forget(vae_relay *relay, vae_conv *conv)
 {
+    (void)relay;
     conv->cached = false;
+    return DIT_OK;
 }
 
-void vae_conv_settle(vae_relay *relay, vae_conv *conv)
+dit_status vae_conv_settle(vae_relay *relay, vae_conv *conv)
 {
     vae_relay_settle(relay, &conv->passing);
+    return DIT_OK;
+}
+
+dit_status vae_resnets_visit(vae_relay *relay, vae_resnet *resnets, int64_t count, vae_conv_visitor visit)
+{
+    for (int64_t i = 0; i < count; i++) {
+        DIT_TRY(visit(relay, &resnets[i].conv1));
+        DIT_TRY(visit(relay, &resnets[i].conv2));
+    }
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -141,10 +141,15 @@ vae_tensor vae_spread_channels(const vae_walk *walk, vae_tensor x, int64_t time,
 
 /* Keeps the last frames of x for the next chunk, of a convolution that is left out in this one. */
 void vae_conv_keep(const vae_walk *walk, vae_conv *conv, vae_tensor x);
-/* Allocate what causal convolutions keep, after the dry walk; and forget it, before the first chunk. */
-dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv);
-void vae_conv_forget(vae_conv *conv);
+/* What is done to every causal convolution of a VAE: each class names its own, and passes one of the three below. */
+typedef dit_status (*vae_conv_visitor)(vae_relay *relay, vae_conv *conv);
+/* Allocates what the convolution keeps, from relay->rt, after the dry walk. Errors: DIT_ERR_MEMORY. */
+dit_status vae_conv_allocate(vae_relay *relay, vae_conv *conv);
+/* Forgets it, before the first chunk. */
+dit_status vae_conv_forget(vae_relay *relay, vae_conv *conv);
 /* Waits until the cache has left for the rank of the next chunk, after the last chunk of a shared decode. */
-void vae_conv_settle(vae_relay *relay, vae_conv *conv);
+dit_status vae_conv_settle(vae_relay *relay, vae_conv *conv);
+/* Visits the convolutions of a chain of residual blocks. Errors: those of `visit`. */
+dit_status vae_resnets_visit(vae_relay *relay, vae_resnet *resnets, int64_t count, vae_conv_visitor visit);
 
 #endif
