@@ -51,7 +51,7 @@ libswscale-dev header:libswscale/swscale.h'
 peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
 xdit='torch==2.6.0 diffusers==0.35.2 xfuser==0.7.0 yunchang==0.6.4 transformers==4.51.3 peft==0.17.1 safetensors==0.5.3 numpy==2.2.4'
 census='torch==2.4.1 diffusers==0.30.3 transformers==4.44.2 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==1.26.4
-torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3 huggingface_hub==0.30.2 sentencepiece==0.2.0 protobuf==5.29.4 numpy==2.2.4
+torch==2.6.0 diffusers==0.33.1 transformers==4.51.3 safetensors==0.5.3 huggingface_hub==0.30.2 sentencepiece==0.2.0 protobuf==5.29.4 ftfy==6.3.1 numpy==2.2.4
 torch==2.15.0 diffusers==0.42.1 transformers==5.23.0 safetensors==0.8.0 huggingface_hub==2.4.0 numpy==2.4.6'
 tokenizers='transformers==4.51.3 tokenizers==0.21.1 sentencepiece==0.2.0 protobuf==5.29.4 ftfy==6.3.1 huggingface_hub==0.30.2 safetensors==0.5.3 numpy==2.2.4'
 

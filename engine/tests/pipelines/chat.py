@@ -12,11 +12,9 @@ normed.safetensors, latents of other guidance; and call.json, the arguments of t
 float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
-import argparse
 import json
 import os
 import pathlib
-import shutil
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
@@ -27,7 +25,7 @@ from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEule
 from transformers import (Gemma2Config, Gemma2Model, GemmaTokenizer, Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
-from parts import run, save, shake, vae
+from parts import call_of, link, pairs, parser, run, save, save_run, shake, vae
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What Qwen3's template makes of one message of a user, before the model answers.
@@ -168,14 +166,6 @@ GUIDED = [("lumina2", "cut.safetensors", {"cfg_trunc_ratio": 0.5, "cfg_normaliza
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
-def link(part, folder):
-    shutil.rmtree(folder)
-    if HERE in folder.resolve().parents:
-        folder.symlink_to(os.path.relpath(part.home, folder.parent.resolve()))
-    else:
-        shutil.copytree(part.home, folder)
-
-
 def store(part, dtype):
     """Parameters alone: a model makes its rotary frequencies anew when it is loaded, in float32."""
     for parameter in part.parameters():
@@ -230,7 +220,7 @@ def fill_up(seen, pad):
 def arguments(kind, call):
     """The call by the names of the pipeline."""
     scale = "true_cfg_scale" if kind == "qwen_image" else "guidance_scale"
-    return {scale if name == "guidance_scale" else name: value for name, value in call.items()}
+    return {scale if name == "guidance_scale" else name: value for name, value in call.items() if name != "seed"}
 
 
 def write_several(pipe, call, options):
@@ -265,28 +255,19 @@ def expect(kind, pipe, call, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--prompt", default="a red fox on the quiet hill, at dawn; 3 birds")
-    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
-    parser.add_argument("--part", action="append", default=[], help="KEY=VALUE of the text encoder's config, as JSON")
-    options = parser.parse_args()
+    known = parser(__doc__, KINDS, "a red fox on the quiet hill, at dawn; 3 birds")
+    known.add_argument("--part", action="append", default=[], help="KEY=VALUE of the text encoder's config, as JSON")
+    options = known.parse_args()
     if pathlib.Path(options.out).exists():  # links in it would be written through
-        parser.error(f"{options.out} exists")
-    pairs = lambda items: {key: json.loads(value) for key, _, value in (item.partition("=") for item in items)}
+        known.error(f"{options.out} exists")
     options.part = pairs(options.part)
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
     pipe = KINDS[options.kind][0](options)
     write(pipe, options.out)
-    call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], **pairs(options.set)}
-    save(expect(options.kind, pipe, call, options.seed), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
+    call = call_of(options, CALLS, 48)
+    save_run(expect(options.kind, pipe, call, options.seed), call, options.out)
     if options.kind == "qwen_image":
         write_several(pipe, call, options)
     write_guided(pipe, call, options)
-    pathlib.Path(options.out, "call.json").write_text(json.dumps({**call, "seed": options.seed}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ makes of a prompt.
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask, negative_..., latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
 call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one. Text encoders and VAEs are
-stored in bf16, VAEs without their encoders' weights; diffusers runs all in float32. PyTorch's default generator, from which LTX-Video's decoder draws, gets the
-seed just before the decode. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
+stored in bf16, VAEs without their encoders' weights; diffusers runs all in float32. PyTorch's default generator, from which LTX-Video's
+decoder draws, gets the seed just before the decode. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
-import argparse
 import filecmp
-import json
 import os
 import pathlib
 import shutil
@@ -20,14 +18,13 @@ import shutil
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
-import numpy as np
 import torch
 from diffusers import (AutoencoderKLLTXVideo, AutoencoderKLMochi, FlowMatchEulerDiscreteScheduler, LTXConditionPipeline, LTXPipeline, LTXVideoTransformer3DModel,
                        MochiPipeline, MochiTransformer3DModel)
 from safetensors.torch import load_file, save_file
 from transformers import T5TokenizerFast
 
-from parts import WIDTH, save, shake, t5
+from parts import WIDTH, call_of, clips, link, parser, save_run, shake, t5, watch_ids
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -114,12 +111,7 @@ def write(pipe, out):
     save_file({key: value for key, value in load_file(path).items() if not key.startswith("encoder.")}, path)
     index = pathlib.Path(out, "model_index.json")
     index.write_text(index.read_text(encoding="utf-8").replace('"T5Tokenizer"', '"T5TokenizerFast"'), encoding="utf-8")
-    folder = pathlib.Path(out, "tokenizer")
-    shutil.rmtree(folder)
-    if HERE in folder.resolve().parents:
-        folder.symlink_to(os.path.relpath(pipe.tokenizer.home, folder.parent.resolve()))
-    else:
-        shutil.copytree(pipe.tokenizer.home, folder)
+    link(pipe.tokenizer, pathlib.Path(out, "tokenizer"))
 
 
 def share(out, twin):
@@ -136,17 +128,14 @@ def watch(pipe, seen):
     """Keeps the ids that the text encoder first gets, and what the pipeline encodes. Returns what ends it."""
     encode, names = pipe.encode_prompt, ["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]
 
-    def note(_, args, kwargs):
-        seen.setdefault("input_ids", kwargs.get("input_ids", args[0] if args else None))
-
     def noted(*args, **kwargs):
         made = encode(*args, **kwargs)
         seen.update(zip(names, made))
         return made
 
-    hook = pipe.text_encoder.register_forward_pre_hook(note, with_kwargs=True)
+    end = watch_ids(pipe, seen)
     pipe.encode_prompt = noted
-    return lambda: (hook.remove(), pipe.__dict__.pop("encode_prompt"))
+    return lambda: (end(), pipe.__dict__.pop("encode_prompt"))
 
 
 def sample(pipe, call, output):
@@ -172,28 +161,17 @@ def expect(pipe, call):
         frames = (call["num_frames"] - 1) // pipe.vae_temporal_compression_ratio + 1
         space = pipe.vae_spatial_compression_ratio
         latents = pipe._unpack_latents(latents, frames, call["height"] // space, call["width"] // space)
-    clips = np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in sample(pipe, call, "pil")])
-    return {**seen, "latents": latents, "image_u8": torch.from_numpy(clips)}
+    return {**seen, "latents": latents, "image_u8": clips(sample(pipe, call, "pil"))}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--prompt", default="a red fox runs over the quiet hill, at dawn; 3 birds")
-    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
-    options = parser.parse_args()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
+    options = parser(__doc__, KINDS, "a red fox runs over the quiet hill, at dawn; 3 birds").parse_args()
     pipe = KINDS[options.kind]()
     write(pipe, options.out)
-    call = {"prompt": options.prompt, "height": 32, "width": 64, "num_inference_steps": 4, **CALLS[options.kind], "seed": options.seed}
-    call.update((key, json.loads(value)) for key, _, value in (item.partition("=") for item in options.set))
+    call = call_of(options, CALLS, 64)
     if options.kind == "ltx_condition":
         share(options.out, "ltx_timestep")
-    save(expect(pipe, call), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
-    pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
+    save_run(expect(pipe, call), call, options.out)
 
 
 if __name__ == "__main__":

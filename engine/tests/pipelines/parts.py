@@ -1,12 +1,15 @@
-"""Parts of tiny pipelines, and what a pipeline makes of a call: tokenizers made small, text encoders, a VAE, a start picture.
+"""What exporters of tiny pipelines share: tokenizers made small, text encoders, a VAE, a start picture, what a pipeline makes of a
+call, and the arguments of an exporter.
 
 Weights are random by PyTorch's global generator, which export.py seeds. Every tokenizer has the files of a real checkpoint
 and a few hundred tokens.
 """
+import argparse
 import io
 import json
 import os
 import pathlib
+import shutil
 
 import numpy as np
 import torch
@@ -142,3 +145,58 @@ def save(tensors, *path, **dtypes):
 
 def ids(tokenizer, text, length):
     return tokenizer(text, padding="max_length", max_length=length, truncation=True, return_tensors="pt").input_ids
+
+
+def link(part, folder):
+    """The tokenizer's files are those of its `home`: links to them beside this script, else copies."""
+    shutil.rmtree(folder)
+    if pathlib.Path(__file__).resolve().parent in folder.resolve().parents:
+        folder.symlink_to(os.path.relpath(part.home, folder.parent.resolve()))
+    else:
+        shutil.copytree(part.home, folder)
+
+
+def watch_ids(pipe, seen):
+    """Keeps the ids that the text encoders first get: pipelines clean and wrap prompts. Returns what ends it."""
+    def hook(part, key):
+        def note(_, args, kwargs):
+            seen.setdefault(key, kwargs.get("input_ids", args[0] if args else None))
+        return part.register_forward_pre_hook(note, with_kwargs=True)
+
+    names = [name for name in pipe.components if name.startswith("text_encoder") and getattr(pipe, name) is not None]
+    hooks = [hook(getattr(pipe, name), name.replace("text_encoder", "input_ids")) for name in names]
+    return lambda: [h.remove() for h in hooks]
+
+
+def pairs(items):
+    """KEY=VALUE, the values as JSON."""
+    return {key: json.loads(value) for key, _, value in (item.partition("=") for item in items)}
+
+
+def parser(doc, kinds, prompt):
+    """Takes the arguments that every exporter of one pipeline has. Weights are those of seed 0, by one thread."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    made = argparse.ArgumentParser(description=doc.partition("\n\n")[0])
+    made.add_argument("kind", choices=kinds)
+    made.add_argument("out")
+    made.add_argument("--seed", type=int, default=42)
+    made.add_argument("--prompt", default=prompt)
+    made.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
+    return made
+
+
+def call_of(options, calls, width):
+    """The arguments of the run: the usual ones, those of the kind, those that were set."""
+    usual = {"prompt": options.prompt, "height": 32, "width": width, "num_inference_steps": 4}
+    return {**usual, **calls[options.kind], **pairs(options.set), "seed": options.seed}
+
+
+def save_run(made, call, out):
+    """expected.safetensors, whose pictures hold all levels, and call.json."""
+    save(made, out, "expected.safetensors", image_u8=torch.float16)
+    pathlib.Path(out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
+
+
+def clips(made):
+    return torch.from_numpy(np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in made]))

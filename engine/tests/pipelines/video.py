@@ -6,11 +6,9 @@
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids, input_ids_2 (of the positive prompt), the
 embeddings that encode_prompt gives, latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
 call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one; of wan_i2v start.png, the first frame. Text encoders
-and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs, and ftfy 6.3.1;
+and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs;
 wan_a14b, whose second transformer takes over below a timestep of 875, needs diffusers 0.35.2.
 """
-import argparse
-import json
 import os
 import pathlib
 import shutil
@@ -28,7 +26,7 @@ from transformers.models.bert.tokenization_bert import BasicTokenizer
 from PIL import Image
 
 import parts
-from parts import WIDTH, clip, save, shake, start_picture
+from parts import WIDTH, call_of, clip, clips, parser, save_run, shake, start_picture, watch_ids
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENIZERS = HERE.parent / "tokenizers"
@@ -66,7 +64,8 @@ def wan_transformer():
 
 def wan(flow_shift=3.0, **more):
     tokens = tokenizer(T5TokenizerFast, "umt5")
-    return WanPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), transformer=wan_transformer(),
+    transformer = wan_transformer()
+    return WanPipeline(tokens, t5(tokens, config=UMT5Config, model=UMT5EncoderModel), transformer=transformer,
                        vae=AutoencoderKLWan(base_dim=4, z_dim=16, dim_mult=[1, 2, 2, 2], num_res_blocks=1),
                        scheduler=UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True,
                                                          num_train_timesteps=1000, flow_shift=flow_shift), **more)
@@ -189,18 +188,6 @@ def sample(pipe, call, output, image):
         return pipe(**arguments(pipe, call), **more, generator=torch.Generator("cpu").manual_seed(call["seed"]), output_type=output)[0]
 
 
-def watch_ids(pipe, seen):
-    """Keeps the ids that the text encoders first get: pipelines clean and wrap prompts. Returns what ends it."""
-    def hook(part, key):
-        def note(_, args, kwargs):
-            seen.setdefault(key, kwargs.get("input_ids", args[0] if args else None))
-        return part.register_forward_pre_hook(note, with_kwargs=True)
-
-    names = [name for name in pipe.components if name.startswith("text_encoder") and getattr(pipe, name) is not None]
-    hooks = [hook(getattr(pipe, name), name.replace("text_encoder", "input_ids")) for name in names]
-    return lambda: [h.remove() for h in hooks]
-
-
 def watch_embeddings(pipe, seen):
     """Keeps what the pipeline encodes; HunyuanVideo encodes its negative prompt by a second call. Returns what ends it."""
     encode, names = pipe.encode_prompt, ["prompt_embeds", "negative_prompt_embeds"]
@@ -245,31 +232,20 @@ def expect(pipe, call, image=None):
         end()
     if isinstance(pipe, CogVideoXPipeline):
         latents = latents.permute(0, 2, 1, 3, 4)
-    clips = np.stack([np.stack([np.asarray(frame) for frame in clip]) for clip in sample(pipe, call, "pil", image)])
-    return {**seen, "latents": latents, "image_u8": torch.from_numpy(clips)}
+    return {**seen, "latents": latents, "image_u8": clips(sample(pipe, call, "pil", image))}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--prompt", default="A red fox runs over the quiet hill, at dawn; 3 birds \U0001F98A")
-    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the call, as JSON")
-    options = parser.parse_args()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
+    options = parser(__doc__, KINDS, "A red fox runs over the quiet hill, at dawn; 3 birds \U0001F98A").parse_args()
     pipe = KINDS[options.kind]()
     settle(pipe)
     write(pipe, options.out)
-    call = {"prompt": options.prompt, "height": 32, "width": 48, "num_inference_steps": 4, **CALLS[options.kind], "seed": options.seed}
-    call.update((key, json.loads(value)) for key, _, value in (item.partition("=") for item in options.set))
+    call = call_of(options, CALLS, 48)
     image = None
     if isinstance(pipe, WanImageToVideoPipeline):
         image = Image.fromarray(start_picture())
         image.save(os.path.join(options.out, "start.png"))
-    save(expect(pipe, call, image), options.out, "expected.safetensors", image_u8=torch.float16)  # holds all levels
-    pathlib.Path(options.out, "call.json").write_text(json.dumps(call, indent=1) + "\n", encoding="utf-8")
+    save_run(expect(pipe, call, image), call, options.out)
 
 
 if __name__ == "__main__":
