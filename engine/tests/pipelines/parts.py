@@ -65,6 +65,13 @@ def bytes_to_unicode():
     return table
 
 
+def without_ftfy(tokens):
+    """CLIP's cleans texts by itself, not by ftfy, whatever is installed: so do we."""
+    from transformers.models.bert.tokenization_bert import BasicTokenizer  # which later releases have not
+    tokens.fix_text, tokens.nlp = None, BasicTokenizer(strip_accents=False, do_split_on_punc=False)
+    return tokens
+
+
 def clip_tokenizer(folder, **more):
     merges = [("a", "t</w>"), ("t", "h"), ("th", "e</w>"), ("i", "n"), ("r", "e"), ("re", "d</w>"), ("f", "o"), ("fo", "x</w>"), ("o", "n</w>")]
     letters = list(bytes_to_unicode().values())
@@ -72,7 +79,7 @@ def clip_tokenizer(folder, **more):
     ids = {token: i for i, token in enumerate(dict.fromkeys(vocabulary))}
     pathlib.Path(folder, "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
     pathlib.Path(folder, "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(m) for m in merges) + "\n", encoding="utf-8")
-    return CLIPTokenizer(os.path.join(folder, "vocab.json"), os.path.join(folder, "merges.txt"), model_max_length=77, **more)
+    return without_ftfy(CLIPTokenizer(os.path.join(folder, "vocab.json"), os.path.join(folder, "merges.txt"), model_max_length=77, **more))
 
 
 # ---- models ------------------------------------------------------------------------------------------------------------

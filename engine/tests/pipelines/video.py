@@ -21,12 +21,11 @@ from diffusers import (AutoencoderKL, AutoencoderKLCogVideoX, AutoencoderKLHunyu
                        UniPCMultistepScheduler, WanImageToVideoPipeline, WanPipeline, WanTransformer3DModel)
 from transformers import (CLIPImageProcessor, CLIPTokenizer, CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaModel, LlamaTokenizerFast,
                           T5Tokenizer, T5TokenizerFast, UMT5Config, UMT5EncoderModel)
-from transformers.models.bert.tokenization_bert import BasicTokenizer
 
 from PIL import Image
 
 import parts
-from parts import WIDTH, call_of, clip, clips, parser, save_run, shake, start_picture, watch_ids
+from parts import WIDTH, call_of, clip, clips, parser, save_run, shake, start_picture, watch_ids, without_ftfy
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENIZERS = HERE.parent / "tokenizers"
@@ -34,12 +33,9 @@ TOKENIZERS = HERE.parent / "tokenizers"
 
 # ---- parts -------------------------------------------------------------------------------------------------------------
 def tokenizer(cls, name):
-    """CLIP's cleans texts by itself, not by ftfy, whatever is installed: so do we."""
     made = cls.from_pretrained(TOKENIZERS / name)
     made.folder = name
-    if cls is CLIPTokenizer:
-        made.fix_text, made.nlp = None, BasicTokenizer(strip_accents=False, do_split_on_punc=False)
-    return made
+    return without_ftfy(made) if cls is CLIPTokenizer else made
 
 
 def t5(tokens, **more):
