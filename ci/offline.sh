@@ -15,6 +15,8 @@ packages=(
     libhwloc15 libhwloc-dev libnuma1 libudev1
     libcjson1 libcjson-dev libxxhash0 libxxhash-dev libpng16-16 libpng-dev libjpeg62-turbo libjpeg62-turbo-dev libjpeg-dev zlib1g zlib1g-dev
     libsqlite3-0 libsqlite3-dev libcmocka0 libcmocka-dev
+    libsentencepiece0 libsentencepiece-dev libutf8proc2 libutf8proc-dev libpcre2-8-0 libpcre2-dev
+    pkgconf pkgconf-bin libpkgconf3
 )
 
 fail() {
@@ -49,6 +51,7 @@ export OPAL_PREFIX='$root/usr' OPAL_LIBDIR='$root/usr/lib/$triple'
 export OPAL_PKGLIBDIR='$root/usr/lib/$triple/openmpi/lib/openmpi3' PMIX_INSTALL_PREFIX='$root/usr/lib/$triple/pmix2'
 export LD_LIBRARY_PATH='$root/usr/lib/$triple:$root/lib/$triple:$root/usr/lib/$triple/openmpi/lib'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 export LIBRARY_PATH='$root/usr/lib/$triple:$root/usr/lib/$triple/openmpi/lib:$root/lib/$triple'\${LIBRARY_PATH:+:\$LIBRARY_PATH}
+export PKG_CONFIG_PATH='$root/usr/lib/$triple/pkgconfig'\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}
 export CPATH='$root/usr/include:$root/usr/include/$triple:$root/usr/lib/$triple/openmpi/include'\${CPATH:+:\$CPATH}
 END
 }

@@ -4,11 +4,11 @@
 # Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE]... [--packages DIR]
 #   --out DIR       where everything goes (default: results/local/gpu-DATE); measured.json is the document
 #   --seconds N     start no stage after N seconds (default: 500)
-#   --skip, --only  stages: build denoise torch time kernels golden-fp32 golden-bf16 golden-fp16 checks methods collective sanitizer
+#   --skip, --only  stages: build denoise torch time kernels golden-fp32 golden-bf16 golden-fp16 checks methods prompts collective sanitizer
 #   --workload FILE what denoise and torch run (default: workloads/gpu/measure.json and workloads/gpu/today.json)
 #   --packages DIR  what `ci/offline.sh save DIR` fetched, for a machine that reaches no packages
 # Stages that take times have the machine to themselves. Those that only find out what is right (kernels, golden, checks,
-# methods) run after them, beside each other: no time in their results counts.
+# methods, prompts) run after them, beside each other: no time in their results counts.
 # A stage that fails or runs out of time is said in the document and does not end the others.
 # Exit: 0; 3 a stage failed; 4 it cannot be built; 77 no GPU here, with the reason.
 set -u
@@ -157,6 +157,22 @@ stage_checks() {
     "$build/bin/ditbench" run workloads/gpu/checks.json --output "$out/checks" --json >"$out/stages/checks.json"
 }
 
+# Whole tiny pipelines from a prompt to a picture or clip, beside what diffusers made of them.
+stage_prompts() {
+    local name result=0
+    export DITBENCH_BUILD=$build DITBENCH_TEST_GENERATE='--backend cuda --dtype fp32'
+    case $build in /*) ;; *) DITBENCH_BUILD=$PWD/$build ;; esac
+    for name in prompts prompts_video; do
+        bash suite/tests/test_$name.sh >"$out/log/$name.tap" 2>&1 || result=3
+        grep -E '^(ok|not ok)|^#' "$out/log/$name.tap"
+    done
+    printf '[%s]\n' "$(cat "$out"/log/prompts*.tap | sed -nE -e 's/["\\]//g' \
+        -e 's/^ok [0-9]+ - (.*) # SKIP.*/{"check":"\1","verdict":"skip"}/p;t' \
+        -e 's/^ok [0-9]+ - (.*)/{"check":"\1","verdict":"pass"}/p;t' \
+        -e 's/^not ok [0-9]+ - (.*)/{"check":"\1","verdict":"fail"}/p' | paste -sd,)" >"$out/stages/prompts.json"
+    return "$result"
+}
+
 stage_collective() {
     "$build/bin/ditbench" collective --backend cuda --ranks "$(nvidia-smi --list-gpus | wc -l)" --json \
         >"$out/stages/collective.json"
@@ -244,6 +260,7 @@ stage golden-bf16 200 &
 stage golden-fp16 200 &
 stage checks 200 &
 stage methods 200 &
+stage prompts 200 &
 wait
 stage collective 30
 stage sanitizer 90

@@ -1,5 +1,5 @@
 # Shared by the tests of `generate --prompt`, after harness.sh: runs a folder of engine/tests/pipelines and compares with what
-# diffusers made of it. Leaves the shell in $work.
+# diffusers made of it. Leaves the shell in $work. DITBENCH_TEST_GENERATE: options of every run, as of a backend (ci/gpu/measure.sh).
 # shellcheck shell=bash disable=SC2154,SC2317
 golden=$source_dir/engine/tests/pipelines
 cd "$work" || exit 4
@@ -38,11 +38,12 @@ options() { # KIND: the arguments of its call
 for key, value in json.load(open(sys.argv[1])).items(): print(f"--{key}={value}")' "$golden/$1/call.json"
 }
 run() { # KIND OUTPUT OPTION...
-    local kind=$1 output=$2 arguments=()
+    local kind=$1 output=$2 arguments=() everywhere
     shift 2
+    read -ra everywhere <<<"${DITBENCH_TEST_GENERATE:-}"
     [ "$kind" != hunyuandit ] || set -- --no_use_resolution_binning "$@"
     mapfile -t arguments < <(options "$kind")
-    "$ditbench" generate "$golden/$kind" "${arguments[@]}" --output "$output" -q "$@"
+    "$ditbench" generate "$golden/$kind" "${arguments[@]}" --output "$output" -q ${everywhere[@]+"${everywhere[@]}"} "$@"
 }
 within() { worst=$("$build/tests/engine_picture_diff" same "$1" "$2") && [ "$worst" -le 1 ]; }
 is_diffusers() { # KIND OPTION...
