@@ -6,7 +6,8 @@ enum { PICTURE_BYTES = 4, MID_RESNETS = 2, KEPT = 2 /* frames that a convolution
 
 bool dit_chunks_has(dit_rows_decoder decoder)
 {
-    return decoder == DIT_ROWS_WAN || decoder == DIT_ROWS_COGVIDEOX || decoder == DIT_ROWS_MOCHI;
+    return decoder == DIT_ROWS_WAN || decoder == DIT_ROWS_COGVIDEOX || decoder == DIT_ROWS_HUNYUAN15 ||
+           decoder == DIT_ROWS_MOCHI;
 }
 
 int64_t dit_chunks_count(dit_rows_decoder decoder, int64_t frames)
@@ -29,7 +30,8 @@ dit_status dit_chunks_check(int degree, const dit_rows_facts *f)
     if (!dit_chunks_has(f->decoder))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "split frames: this decoder does not walk a video chunk by chunk"),
-            "AutoencoderKLWan, AutoencoderKLCogVideoX and AutoencoderKLMochi do; others can be shared by rows");
+            "AutoencoderKLWan, AutoencoderKLCogVideoX, AutoencoderKLHunyuanVideo15 and AutoencoderKLMochi do; others "
+            "can be shared by rows");
     int64_t chunks = dit_chunks_count(f->decoder, f->frames);
     if (chunks >= degree) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE,
@@ -71,20 +73,24 @@ static kept kept_of_mochi(const dit_rows_facts *f)
     return k;
 }
 
-/* Adds all that a chunk passes on. The convolutions by which Wan doubles time leave the first chunk out. */
+/* Adds all that a chunk passes on. The convolutions by which Wan doubles time leave the first chunk out. Every rank decodes the middle of
+ * HunyuanVideo 1.5 whole. */
 static kept kept_of(const dit_rows_facts *f, bool begins)
 {
     kept k = {0};
     int64_t area = f->height * f->width, channels = f->widths[0];
     if (f->decoder == DIT_ROWS_MOCHI) return kept_of_mochi(f);
-    add_convolution(&k, area, f->latent_channels);
-    for (int i = 0; i < MID_RESNETS; i++) add_resnet(&k, area, channels, channels);
+    bool later = f->decoder == DIT_ROWS_HUNYUAN15;
+    if (!later) add_convolution(&k, area, f->latent_channels);
+    for (int i = 0; i < MID_RESNETS && !later; i++) add_resnet(&k, area, channels, channels);
     for (int stage = 0; stage < f->stages; stage++) {
         for (int64_t i = 0; i < f->resnets; i++) {
             add_resnet(&k, area, channels, f->widths[stage]);
             channels = f->widths[stage];
         }
         if (stage >= f->ups) continue;
+        if (later) add_convolution(&k, area, channels);
+        if (f->matches) channels = f->widths[stage + 1];
         if (f->decoder == DIT_ROWS_WAN && !begins && f->doubles >> stage & 1) add_convolution(&k, area, channels);
         if (f->decoder == DIT_ROWS_WAN && !f->residual) channels /= 2;
         area *= 4;

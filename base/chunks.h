@@ -8,6 +8,7 @@
  * the frames are gathered. Every rank holds what one rank alone would hold.
  *
  * AutoencoderKLWan has chunks of one latent frame, AutoencoderKLCogVideoX and AutoencoderKLMochi of two.
+ * AutoencoderKLHunyuanVideo15 has them of one behind its middle block, which every rank decodes whole.
  * AutoencoderKLHunyuanVideo has norms and an attention over all frames, AutoencoderKLLTXVideo sees frames behind, and 2-D decoders have no time: they are shared by rows. */
 #ifndef DIT_BASE_CHUNKS_H
 #define DIT_BASE_CHUNKS_H

@@ -37,6 +37,10 @@ static const struct {
      {DIT_ROWS_HUNYUAN, .stages = 4, .widths = {512, 512, 256, 128}, .groups = 32, .latent_channels = 16,
       .temporal = 4},
      2},
+    {"AutoencoderKLHunyuanVideo15",
+     {DIT_ROWS_HUNYUAN15, .stages = 5, .widths = {1024, 1024, 512, 256, 128}, .latent_channels = 32, .temporal = 4,
+      .matches = true},
+     2},
     {"AutoencoderKLLTXVideo",
      {DIT_ROWS_LTX, .stages = 4, .widths = {512, 512, 256, 128}, .layers = {4, 3, 3, 3, 4}, .factors = {1, 1, 1, 1},
       .latent_channels = 128, .patch = 4},
@@ -201,7 +205,7 @@ static dit_status read_mochi(const dit_json *doc, const cJSON *config, const cha
 /* AutoencoderKL and those that are described as it is. */
 static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
 {
-    int64_t spatial = 8;
+    int64_t spatial = out->decoder == DIT_ROWS_HUNYUAN15 ? 16 : 8;
     int levels = 0;
     DIT_TRY(read_widths(doc, config, at, out));
     DIT_TRY(dit_json_optional_int(doc, config, at, "layers_per_block", 1, MAX_LAYERS, &out->resnets));
@@ -217,6 +221,12 @@ static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *
     if (out->decoder == DIT_ROWS_COGVIDEOX) return DIT_OK;
     DIT_TRY(dit_json_optional_int(doc, config, at, "spatial_compression_ratio", 1, MAX_COUNT, &spatial));
     for (out->ups = 0; spatial >> (out->ups + 1) && out->ups < out->stages; out->ups++) continue;
+    if (out->decoder == DIT_ROWS_HUNYUAN15) {
+        if (out->ups == out->stages) out->ups--; /* which the engine refuses */
+        out->doubles = ((1U << levels) - 1) & ((1U << out->ups) - 1);
+        out->groups = 0;
+        return dit_json_optional_bool(doc, config, at, "upsample_match_channel", &out->matches);
+    }
     out->doubles = out->stages > 2 ? 3U << (out->stages - 3) : 0; /* the two before the last stage */
     return DIT_OK;
 }
@@ -337,19 +347,21 @@ static void add_resnet(tally *t, int64_t frames, int64_t width, int64_t in, int6
 static int64_t double_frames(const dit_rows_facts *f, int64_t frames, bool begins)
 {
     if (f->decoder == DIT_ROWS_COGVIDEOX) return frames * 2 - frames % 2; /* the first of an odd number stays single */
-    if (f->decoder == DIT_ROWS_WAN) return begins ? frames : frames * 2;
+    if (f->decoder == DIT_ROWS_WAN || f->decoder == DIT_ROWS_HUNYUAN15) return begins ? frames : frames * 2;
     return frames * 2 - 1;
 }
 
-/* Adds what lies between two stages; channels and frames are those after it. Only CogVideoX doubles the frames after its
- * convolution. */
+/* Adds what lies between two stages; channels and frames are those after it. CogVideoX and HunyuanVideo 1.5 double the frames after
+ * their convolution. */
 static void add_upsampling(const dit_rows_facts *f, int stage, bool begins, int64_t width, int64_t *channels,
                            int64_t *frames, tally *t)
 {
     int64_t doubled = f->doubles >> stage & 1 ? double_frames(f, *frames, begins) : *frames;
     if (stage >= f->ups && !(f->doubles >> stage & 1)) return;
-    add_convolution(t, f->decoder == DIT_ROWS_COGVIDEOX ? *frames : doubled, width, *channels);
+    bool behind = f->decoder == DIT_ROWS_COGVIDEOX || f->decoder == DIT_ROWS_HUNYUAN15;
+    add_convolution(t, behind ? *frames : doubled, width, *channels);
     *frames = doubled;
+    if (f->matches) *channels = f->widths[stage + 1];
     if (f->decoder == DIT_ROWS_WAN && !f->residual) *channels /= 2;
 }
 
@@ -370,7 +382,7 @@ static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, bool begins, t
     }
     t->norms++;
     add_convolution(t, frames, width, channels);
-    if (f->decoder == DIT_ROWS_WAN) t->norms = 0; /* its norms see one position each */
+    if (!f->groups) t->norms = 0; /* they see one position each */
     return frames;
 }
 

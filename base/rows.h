@@ -6,7 +6,8 @@
  * sum of squares of each group, and of the number of elements. At the end the rows of the image are gathered.
  * AutoencoderKL (and AutoencoderKLFlux2, which decodes as it does) is cut after its middle block, whose attention sees the whole image; every rank has the latents and
  * computes everything before the cut; so are AutoencoderKLWan (and AutoencoderKLQwenImage), whose norms see one position each and need nothing of
- * others, and AutoencoderKLHunyuanVideo. AutoencoderKLCogVideoX and AutoencoderKLLTXVideo, whose norms see one position each, too,
+ * others, and AutoencoderKLHunyuanVideo
+ * with its successor, AutoencoderKLHunyuanVideo15, which is Wan's in that. AutoencoderKLCogVideoX and AutoencoderKLLTXVideo, whose norms see one position each, too,
  * have no such attention and are cut before their first convolution; so is AutoencoderKLMochi, whose norms have moments of each
  * frame. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
@@ -27,6 +28,7 @@ typedef enum {
     DIT_ROWS_COGVIDEOX, /* chunks of two latent frames                                                    */
     DIT_ROWS_WAN,       /* chunks of one latent frame; upsampling halves the channels                     */
     DIT_ROWS_HUNYUAN,   /* all latent frames at once, or tiles of DIT_HUNYUAN_TILE that overlap, in time  */
+    DIT_ROWS_HUNYUAN15, /* the middle of all latent frames at once, then chunks of one; see AutoencoderKLHunyuanVideo15   */
     DIT_ROWS_LTX,       /* all latent frames at once; each block has layers of its own                    */
     DIT_ROWS_MOCHI,     /* chunks of two latent frames; every stage doubles rows and columns, and makes frames */
     DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
@@ -56,6 +58,7 @@ typedef struct {
     int64_t layers[DIT_ROWS_STAGES + 2], factors[DIT_ROWS_STAGES];
     int64_t latent_channels, image_channels;
     int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
+    bool matches;  /* upsampling leads to the next stage's channels (HunyuanVideo 1.5) */
     bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */
     bool tiling;
     dit_decode_split split;

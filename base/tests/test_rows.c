@@ -35,6 +35,9 @@ static const char ltx[] = "\"_class_name\": \"AutoencoderKLLTXVideo\", \"decoder
                           "\"latent_channels\": 3, \"patch_size\": 2";
 static const char mochi[] = "\"_class_name\": \"AutoencoderKLMochi\", \"decoder_block_out_channels\": [32, 64],"
                             "\"layers_per_block\": [1, 0, 2], \"temporal_expansions\": [3], \"latent_channels\": 4";
+static const char hunyuan15[] = "\"_class_name\": \"AutoencoderKLHunyuanVideo15\", \"block_out_channels\": [4, 8, 16],"
+                                "\"layers_per_block\": 1, \"latent_channels\": 4, \"spatial_compression_ratio\": 4,"
+                                "\"temporal_compression_ratio\": 2";
 static const char codec[] = "\"_class_name\": \"PixelShuffle\"";
 
 static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
@@ -211,6 +214,31 @@ static void a_clip_of_mochi_reduces_moments_of_each_frame(void **state)
     assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).bytes, 3 * 6 * (8 * 4) * 4);
 }
 
+/* Latents 2 x 1 in three frames, one a chunk behind the middle block. The first upsampling makes two frames of each but the first, and
+ * both lead to the next stage's channels. By frames, a chunk passes on two frames a convolution, and nothing of the middle. */
+static void a_clip_of_hunyuan_video_15_sends_what_follows_the_middle(void **state)
+{
+    enum { AREA = 2 * 1, KEPT = 2, FLOAT = 4 };
+    dit_rows_facts facts = facts_of(hunyuan15, 8, 4, 5);
+    (void)state;
+    assert_int_equal(facts.frames, 3);
+    assert_int_equal(facts.height, 2);
+    int64_t coarse = 5 * 16, doubled = 2 * 5 * 8 + 4 * (4 * 4 + 4);
+    dit_volume edges = volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, FLOAT * (3 * coarse + 5 * doubled));
+    assert_int_equal(edges.messages, 3 * 15);
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_REDUCE).messages, 0);
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).messages, 3 * 5);
+    facts.split = DIT_SPLIT_FRAMES;
+    assert_int_equal(dit_chunk_frames(&facts, 0), 1);
+    assert_int_equal(dit_chunk_frames(&facts, 1), 2);
+    for (int rank = 0; rank < 2; rank++) { /* the third chunk, which is rank 0's, has no next one */
+        edges = volume_of(&facts, 2, rank, DIT_COLLECTIVE_SEND_RECV);
+        assert_int_equal(edges.messages, 15);
+        assert_int_equal(edges.bytes, FLOAT * KEPT * (AREA * 5 * 16 + 4 * AREA * 5 * 8 + 16 * AREA * 5 * 4));
+    }
+}
+
 static dit_status read_text(const char *text)
 {
     dit_json doc;
@@ -366,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_clip_of_hunyuan_video_is_cut_into_tiles_in_time),
         cmocka_unit_test(a_clip_of_ltx_video_is_cut_from_its_first_convolution),
         cmocka_unit_test(a_clip_of_mochi_reduces_moments_of_each_frame),
+        cmocka_unit_test(a_clip_of_hunyuan_video_15_sends_what_follows_the_middle),
         cmocka_unit_test(what_cannot_be_shared_is_refused),
         cmocka_unit_test(other_configs_are_refused),
         cmocka_unit_test(a_chunk_passes_on_what_convolutions_keep),

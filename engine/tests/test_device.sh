@@ -63,6 +63,7 @@ declare -A configs=(
     [wan]='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
     [ltx]='"_class_name":"AutoencoderKLLTXVideo","latent_channels":6,"patch_size":2,"decoder_block_out_channels":[8,16],"decoder_layers_per_block":[1,1,1],"decoder_spatio_temporal_scaling":[true,true],"upsample_factor":[2,2],"upsample_residual":[true,true],"decoder_inject_noise":[true,true,true],"timestep_conditioning":true'
     [mochi]='"_class_name":"AutoencoderKLMochi","decoder_block_out_channels":[32,32],"layers_per_block":[1,1,0],"temporal_expansions":[2],"spatial_expansions":[2]'
+    [hunyuan15]='"_class_name":"AutoencoderKLHunyuanVideo15","latent_channels":4,"block_out_channels":[8,8,16],"layers_per_block":1,"spatial_compression_ratio":4,"temporal_compression_ratio":4'
     [hunyuan]='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
 )
 as_one() { # name, ranks, frames: what several ranks decode is what one decodes
@@ -71,7 +72,7 @@ as_one() { # name, ranks, frames: what several ranks decode is what one decodes
         grep -q '"pass":[[:space:]]*true' "$work/$1-$2/record.json"
 }
 for ranks in 2 3; do
-    for vae in kl cog wan hunyuan ltx mochi; do
+    for vae in kl cog wan hunyuan hunyuan15 ltx mochi; do
         frames=9
         [ "$vae" != kl ] || frames=1
         [ "$ranks" -gt 2 ] || decode "$vae" "${configs[$vae]}" 1 "$frames"
@@ -79,7 +80,7 @@ for ranks in 2 3; do
         report $? "host fp32: $vae decoded by $ranks ranks is what one decodes"
     done
 done
-for vae in cog wan mochi; do
+for vae in cog hunyuan15 wan mochi; do
     split=frames as_one "$vae" 2 9
     report $? "host fp32: $vae decoded by frames on 2 ranks is what one decodes"
 done

@@ -26,6 +26,8 @@ denoising='"_class_name": "AutoencoderKLLTXVideo", "latent_channels": 6, "patch_
      "upsample_residual": [true, true], "decoder_inject_noise": [true, true, true], "timestep_conditioning": true'
 mochi='"_class_name": "AutoencoderKLMochi", "latent_channels": 12, "decoder_block_out_channels": [32, 32, 64],
      "layers_per_block": [1, 1, 0, 1], "temporal_expansions": [2, 3], "spatial_expansions": [2, 2]'
+hunyuan15='"_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 4, "block_out_channels": [8, 8, 16],
+     "layers_per_block": 1, "spatial_compression_ratio": 4, "temporal_compression_ratio": 4'
 
 # decode NAME CONFIG RUN RANKS TILING [SEED [REFERENCE [SPLIT]]]: exit status; record in $work/NAME/record.json. RANKS may be
 # "4:3", four processes for a case of three ranks.
@@ -50,11 +52,11 @@ END
 # member FILE KEY: the value of the first such member that stands on a line of its own
 member() { sed -n "s/^[[:space:]]*\"$2\":[[:space:]]*\(.*[^,]\),*$/\1/p" "$work/$1" | head -n 1; }
 
-# Exact, counted, without an allocation on any rank; rows travel, and moments but for Wan and LTX-Video.
+# Exact, counted, without an allocation on any rank; rows travel, and moments but for Wan, LTX-Video and HunyuanVideo 1.5.
 holds() { # NAME
     local record=$work/$1/record.json
     [ "$(member "$1/record.json" communication_match)" = true ] && [ "$(member "$1/record.json" pass)" = true ] &&
-        [ -n "$(member "$1/record.json" rel_l2)" ] && grep -q '"send_recv"' "$record" && { [[ $1 == wan* || $1 == ltx* ]] || grep -q '"all_reduce"' "$record"; } &&
+        [ -n "$(member "$1/record.json" rel_l2)" ] && grep -q '"send_recv"' "$record" && { [[ $1 == wan* || $1 == ltx* || $1 == 15* ]] || grep -q '"all_reduce"' "$record"; } &&
         ! grep -q '"loop_allocations": [1-9]' "$record"
 }
 
@@ -98,6 +100,9 @@ shared ltx-denoising "$denoising" '"height_px": 40, "width_px": 24, "num_frames"
 shared mochi-clip "$mochi" '"height_px": 20, "width_px": 12, "num_frames": 19' 2 4
 shared mochi-odd "$mochi" '"height_px": 20, "width_px": 12, "num_frames": 25, "num_images": 2' 3
 shared mochi-still "$mochi" '"height_px": 12, "width_px": 12, "num_frames": 1' 3
+shared 15-clip "$hunyuan15" '"height_px": 44, "width_px": 24, "num_frames": 13, "num_images": 2' 2 3
+shared 15-unmatched "$hunyuan15, \"upsample_match_channel\": false" '"height_px": 20, "width_px": 12, "num_frames": 9' 4
+shared 15-still "$hunyuan15" '"height_px": 28, "width_px": 20, "num_frames": 1' 3
 shared no-attention "$kl, \"mid_block_add_attention\": false" '"height_px": 12, "width_px": 20' 3
 shared one-stage '"_class_name": "AutoencoderKL", "block_out_channels": [8], "norm_num_groups": 8' \
     '"height_px": 9, "width_px": 7' 2 4
@@ -122,6 +127,7 @@ by_frames clip "$cog" '"height_px": 44, "width_px": 24, "num_frames": 17' 2
 by_frames even-clip "$cog" '"height_px": 20, "width_px": 24, "num_frames": 16, "num_images": 2' 2
 by_frames mochi-clip "$mochi" '"height_px": 20, "width_px": 12, "num_frames": 19' 2
 by_frames mochi-odd "$mochi" '"height_px": 20, "width_px": 12, "num_frames": 25, "num_images": 2' 2
+by_frames 15-clip "$hunyuan15" '"height_px": 44, "width_px": 24, "num_frames": 13, "num_images": 2' 2 3
 by_frames wan-clip "$wan" '"height_px": 44, "width_px": 24, "num_frames": 13, "num_images": 2' 2 3
 
 # Memory is divided, not only less, where the picture outweighs the middle; within a hundredth for the norms' sums.

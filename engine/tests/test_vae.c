@@ -21,6 +21,9 @@ static const char hunyuan_text[] =
 static const char mochi_text[] =
     "{\"_class_name\": \"AutoencoderKLMochi\", \"decoder_block_out_channels\": [32, 32], \"latent_channels\": 4,"
     "\"layers_per_block\": [1, 0, 1], \"temporal_expansions\": [2], \"spatial_expansions\": [2]}";
+static const char hunyuan15_text[] =
+    "{\"_class_name\": \"AutoencoderKLHunyuanVideo15\", \"block_out_channels\": [8, 8, 16], \"latent_channels\": 4,"
+    "\"layers_per_block\": 1, \"spatial_compression_ratio\": 4, \"temporal_compression_ratio\": 2}";
 static const char ltx_text[] =
     "{\"_class_name\": \"AutoencoderKLLTXVideo\", \"decoder_block_out_channels\": [8, 8], \"latent_channels\": 4,"
     "\"decoder_layers_per_block\": [1, 1, 1], \"decoder_spatio_temporal_scaling\": [true, true]}";
@@ -411,6 +414,7 @@ static void a_chunk_does_not_see_the_next(void **state)
     expect_causal(cog_text, 9, 5); /* the first of five takes three */
     expect_causal(wan_text, 17, 9);
     expect_causal(mochi_text, 9, 5);
+    expect_causal(hunyuan15_text, 9, 5);
 }
 
 /* Nor in the latents of earlier chunks when a clip is encoded: what follows it may as well be missing. */
@@ -468,6 +472,7 @@ static void decoding_twice_gives_the_same_bits(void **state)
 {
     (void)state;
     for (int i = 0; i < CLIP_TEXTS; i++) expect_same_bits_twice(clip_texts[i]);
+    expect_same_bits_twice(hunyuan15_text);
     expect_same_bits_twice(denoising_text); /* its noise begins anew */
 }
 
@@ -529,8 +534,9 @@ static void counting_without_computing_counts_the_same(void **state)
     const dit_kernels *cpu;
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &cpu), DIT_OK);
-    for (int i = 0; i < 2 * (CLIP_TEXTS + 1); i++) {
-        const char *text = i / 2 < CLIP_TEXTS ? clip_texts[i / 2] : kl_text;
+    for (int i = 0; i < 2 * (CLIP_TEXTS + 2); i++) {
+        const char *const others[2] = {kl_text, hunyuan15_text};
+        const char *text = i / 2 < CLIP_TEXTS ? clip_texts[i / 2] : others[i / 2 - CLIP_TEXTS];
         extents e = {4, 3, 13, 12};
         dit_flops computed = flops_of(text, e, cpu, false, i % 2), counted;
         counted = flops_of(text, e, dit_kernels_counting(), true, i % 2);
@@ -592,6 +598,21 @@ static void what_would_change_the_numbers_is_refused(void **state)
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLMochi", "\"spatial_expansions\": [2, 2, 4]");
     expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLMochi", "\"temporal_expansions\": [2, 3]");
     expect_refused(DIT_ERR_SHAPE, "AutoencoderKLMochi", "\"decoder_block_out_channels\": [16, 32, 32, 32]");
+    expect_refused(DIT_OK, "AutoencoderKLHunyuanVideo15",
+                   "\"latent_channels\": 4, \"spatial_compression_ratio\": 2, \"temporal_compression_ratio\": 2");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLHunyuanVideo15", "\"latent_channels\": 4"); /* two stages */
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLHunyuanVideo15",
+                   "\"latent_channels\": 4, \"spatial_compression_ratio\": 2"); /* four frames in one doubling */
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLHunyuanVideo15",
+                   "\"spatial_compression_ratio\": 1, \"temporal_compression_ratio\": 3");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderKLHunyuanVideo15",
+                   "\"latent_channels\": 3, \"spatial_compression_ratio\": 2, \"temporal_compression_ratio\": 2");
+    assert_int_equal(
+        try_create("{\"_class_name\": \"AutoencoderKLHunyuanVideo15\", \"block_out_channels\": [1, 8],"
+                   "\"latent_channels\": 4, \"spatial_compression_ratio\": 2, \"temporal_compression_ratio\": 2}",
+                   1, 4, 4, false),
+        DIT_ERR_SHAPE); /* eight channels give one place each, of which half is too little */
+    assert_int_equal(try_create(hunyuan15_text, 1, 4, 4, true), DIT_ERR_UNSUPPORTED);
     assert_int_equal(try_create(hunyuan_text, 1, 4, 4, true), DIT_OK);
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");

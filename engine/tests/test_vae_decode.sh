@@ -20,6 +20,8 @@ ltx='"_class_name": "AutoencoderKLLTXVideo", "latent_channels": 6, "patch_size":
      "decoder_layers_per_block": [1, 1, 1], "decoder_spatio_temporal_scaling": [true, false], "decoder_inject_noise": [true, false, true]'
 mochi='"_class_name": "AutoencoderKLMochi", "decoder_block_out_channels": [32, 32], "layers_per_block": [1, 0, 1],
      "temporal_expansions": [2], "spatial_expansions": [2]'
+hunyuan15='"_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 4, "block_out_channels": [8, 8, 16],
+     "layers_per_block": 1, "spatial_compression_ratio": 4, "temporal_compression_ratio": 4'
 
 # decode NAME CONFIG TIMES RUN TILING THREADS: exit status of the engine; record in $work/NAME/record.json
 decode() {
@@ -65,8 +67,8 @@ report $? "a clip of nine frames is decoded"
 decode wan "$wan" 1 '"height_px": 16, "width_px": 24, "num_frames": 6' false 1
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_RESOLUTION: .*6 frames' "$work/wan.log" && grep -q 'one frame more than a multiple of 2' "$work/wan.log"
 report $? "Wan has no latents for an even number of frames"
-declare -A configs=([wan]=$wan [hunyuan]=$hunyuan [ltx]=$ltx [mochi]=$mochi)
-for vae in wan hunyuan ltx mochi; do
+declare -A configs=([wan]=$wan [hunyuan]=$hunyuan [hunyuan15]=$hunyuan15 [ltx]=$ltx [mochi]=$mochi)
+for vae in wan hunyuan hunyuan15 ltx mochi; do
     config=${configs[$vae]}
     decode "$vae-1" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 1 &&
         decode "$vae-2" "$config" 1 '"height_px": 16, "width_px": 24, "num_frames": 25' false 2 &&

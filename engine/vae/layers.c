@@ -264,14 +264,17 @@ static void plan_cache(vae_memory *m, vae_conv *conv, const vae_tensor *x)
     if (conv->zeros && x->channels > m->zero_floats) m->zero_floats = x->channels;
 }
 
-/* Puts the last frames of x at the end of the cache, after frames that it held, or zeros, where x has too few. */
+/* Puts the last frames of x at the end of the cache. Where x has too few, frames lie before them that the cache held, or what lies
+ * before the first chunk: zeros, or its first frame again. */
 static void shift_cache(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const float *from)
 {
     int64_t kept = conv->front, fresh = x->frames < kept ? x->frames : kept, old = kept - fresh;
     int64_t lines = x->height * x->width, frame = lines * x->channels;
-    assert(old == 0 || (conv->zeros && old <= fresh)); /* what is copied within the cache does not overlap */
+    assert(old <= fresh || !conv->cached); /* what is copied within the cache does not overlap */
     if (old && conv->cached) copy_lines(walk, conv->cache + fresh * frame, old * lines, x->channels, conv->cache);
-    if (old && !conv->cached) zero_lines(walk, old * lines, x->channels, conv->cache);
+    if (old && !conv->cached && conv->zeros) zero_lines(walk, old * lines, x->channels, conv->cache);
+    for (int64_t i = 0; i < old && !conv->cached && !conv->zeros; i++)
+        copy_lines(walk, from, lines, x->channels, conv->cache + i * frame);
     copy_lines(walk, from + (x->frames - fresh) * frame, fresh * lines, x->channels, conv->cache + old * frame);
 }
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_autoencoder_kl_flux2,
-    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_ltx_video, dit_vae_autoencoder_kl_mochi,
-    dit_vae_autoencoder_kl_qwen_image, dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
+    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_hunyuan_video15, dit_vae_autoencoder_kl_ltx_video,
+    dit_vae_autoencoder_kl_mochi, dit_vae_autoencoder_kl_qwen_image, dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
@@ -18,6 +18,7 @@ static const dit_vae_class *const classes[] = {
     &dit_vae_autoencoder_kl_cogvideox,
     &dit_vae_autoencoder_kl_flux2,
     &dit_vae_autoencoder_kl_hunyuan_video,
+    &dit_vae_autoencoder_kl_hunyuan_video15,
     &dit_vae_autoencoder_kl_ltx_video,
     &dit_vae_autoencoder_kl_mochi,
     &dit_vae_autoencoder_kl_qwen_image,

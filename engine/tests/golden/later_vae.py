@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the folders of video VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi.
+"""Makes the folders of video VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi,
+vae_hunyuan_video15, vae_hunyuan_video15_unmatched.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/later_vae.py OUT [FOLDER...]
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import diffusers
 import torch
-from diffusers import AutoencoderKLLTXVideo, AutoencoderKLMochi
+from diffusers import AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi
 
 from video_vae import distance, save, table
 
@@ -21,6 +22,8 @@ LTX = {"_class_name": "AutoencoderKLLTXVideo", "_diffusers_version": "0.42.1", "
        "block_out_channels": [4, 4, 4], "down_block_types": ["LTXVideoDownBlock3D"] * 3, "downsample_type": ["conv"] * 3,
        "layers_per_block": [1, 1, 1, 1], "spatio_temporal_scaling": [True, True, False], "patch_size": 2, "patch_size_t": 1,
        "resnet_norm_eps": 1e-6, "scaling_factor": 1.0, "encoder_causal": True}
+HUNYUAN15 = {"_class_name": "AutoencoderKLHunyuanVideo15", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3,
+             "downsample_match_channel": True, "scaling_factor": 1.03682}
 KINDS = {
     "vae_ltx_video": (AutoencoderKLLTXVideo, {
         **LTX, "decoder_block_out_channels": [4, 8, 8], "decoder_layers_per_block": [1, 2, 1, 1], "decoder_causal": False,
@@ -43,6 +46,15 @@ KINDS = {
         "act_fn": "silu", "temporal_expansions": [2, 3], "spatial_expansions": [2, 2], "add_attention_block": [False] * 4,
         "latents_mean": [-0.1, 0.2, 0.0, 0.3], "latents_std": [0.9, 1.1, 0.8, 1.2], "scaling_factor": 1.0},
         [1, 4, 3, 4, 5], None, "3 latent frames give 18, of which the first 5 are dropped. Norms have 32 groups, whatever the width."),
+    "vae_hunyuan_video15": (AutoencoderKLHunyuanVideo15, {
+        **HUNYUAN15, "latent_channels": 4, "block_out_channels": [4, 4, 8, 8], "layers_per_block": 1, "spatial_compression_ratio": 8,
+        "temporal_compression_ratio": 4, "upsample_match_channel": True},
+        [1, 4, 4, 3, 4], None, "4 latent frames give 13. Upsamplings in time lead 8 channels to 8, and 8 to 4; one of rows and columns "
+        "keeps 4."),
+    "vae_hunyuan_video15_unmatched": (AutoencoderKLHunyuanVideo15, {
+        **HUNYUAN15, "latent_channels": 4, "block_out_channels": [4, 4, 8, 16], "layers_per_block": 1, "spatial_compression_ratio": 4,
+        "temporal_compression_ratio": 2, "upsample_match_channel": False, "downsample_match_channel": True},
+        [1, 4, 3, 4, 3], None, "Upsamplings keep their channels, and a block has none; a latent frame is two frames."),
 }
 
 
