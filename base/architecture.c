@@ -25,6 +25,10 @@
 #define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2, .cross = 1}, \
                           .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1}, [DIT_MODULE_TEMPORAL] = {.image = 1}, \
                                       [DIT_MODULE_CROSS] = {.image = 1}, [DIT_MODULE_MLP] = {.image = 2}}}
+/* A feed-forward network with a convolution over pixels. */
+#define CONVOLVED_BLOCK {.sums = {.image = 3, .cross = 1}, .halos = 1, \
+                         .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1}, [DIT_MODULE_CROSS] = {.image = 1}, \
+                                     [DIT_MODULE_MLP] = {.image = 1, .halos = 1}}}
 /* Norms over all heads together: three of the image's rows, one of the text's keys. */
 #define NORMED_BLOCK {.sums = {.image = 3, .norms = 3, .memory = 1}, \
                       .modules = {[DIT_MODULE_ATTENTION] = {.calls = 1, .image = 1, .norms = 2}, \
@@ -64,6 +68,9 @@ static const dit_architecture architectures[] = {
      .time_alone = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .joint = true, .guidance_branches = 2, .references = true},
+    {.class_name = "SanaTransformer2DModel", .kinds = {{"num_layers", CONVOLVED_BLOCK}},
+     .convolved_key = "mlp_ratio", .convolved_ratio = 2.5, .linear_attention = true,
+     .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true, .time_alone = true},
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
@@ -145,6 +152,8 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
     snprintf(facts->family, sizeof facts->family, "%s", architecture->class_name);
     facts->heads = sizes->heads, facts->head_dim = sizes->head_dim;
     facts->joint = architecture->joint;
+    facts->linear_attention = architecture->linear_attention;
+    facts->halo_channels = 2 * sizes->convolved; /* values and gates */
     facts->text_width = sizes->text_width;
     facts->text_multiple = architecture->text_multiple;
     facts->text_beside = sizes->text_beside;

@@ -39,13 +39,18 @@ typedef struct {
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
     double guidance_offset;    /* dit_facts.guidance_offset                                                           */
     dit_guidance_norm_kind guidance_norm_kind; /* dit_facts.guidance_norm_kind                                        */
-    bool joint;           /* text takes part in the self-attention                                               */
-    bool drops_text;      /* the last block does not write the text                                              */
-    bool paired;          /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
-    bool per_frame;       /* self-attention spans one frame of a clip                                            */
-    bool cross_is_hidden; /* cross_attention_dim is the hidden size                                              */
-    bool lone_branch;     /* a forward may be of the positive branch alone (dit_window.positive)                 */
-    bool references;      /* tokens of a reference picture may stand behind those of the latent            */
+    const char
+        *convolved_key;     /* in the config: inner width of a feed-forward network with convolutions, over the hidden
+                                  size; NULL: no such network                                                     */
+    double convolved_ratio; /* that of a config without the key                                                */
+    bool linear_attention;  /* dit_facts.linear_attention                                                       */
+    bool joint;             /* text takes part in the self-attention                                               */
+    bool drops_text;        /* the last block does not write the text                                              */
+    bool paired;            /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
+    bool per_frame;         /* self-attention spans one frame of a clip                                            */
+    bool cross_is_hidden;   /* cross_attention_dim is the hidden size                                              */
+    bool lone_branch;       /* a forward may be of the positive branch alone (dit_window.positive)                 */
+    bool references;        /* tokens of a reference picture may stand behind those of the latent            */
 } dit_architecture;
 
 /* The row at `index` from 0; NULL behind the last. */
@@ -66,6 +71,7 @@ typedef struct {
     int64_t time_width;  /* of the timestep's embedding; 0: the hidden size */
     int64_t text_width;  /* of the stream of joint text; 0: the hidden size */
     int64_t text_beside; /* tokens of further texts */
+    int64_t convolved;   /* inner width of a feed-forward network with convolutions; 0: there is none */
     bool picture;        /* it takes a conditioning picture */
 } dit_architecture_sizes;
 

@@ -138,6 +138,10 @@ static dit_status read_sizes(const case_view *v, const dit_architecture *archite
     if (architecture->text_width_key)
         DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, architecture->text_width_key, 1, MAX_WIDTH,
                                       &out->text_width));
+    double ratio = architecture->convolved_ratio;
+    if (!architecture->convolved_key) return DIT_OK;
+    DIT_TRY(dit_json_optional_number(v->doc, v->config, v->config_at, architecture->convolved_key, 0.01, 100, &ratio));
+    out->convolved = (int64_t)(ratio * (double)(out->heads * out->head_dim));
     return DIT_OK;
 }
 

@@ -20,6 +20,7 @@ static void add_parts(dit_module_parts *total, const dit_module_parts *one, int6
     total->text += n * one->text;
     total->both += n * one->both;
     total->norms += n * one->norms;
+    total->halos += n * one->halos;
 }
 
 dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count)
@@ -33,6 +34,7 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
         int64_t n = end > begin ? end - begin : 0;
         total.count += n;
         total.image_layers += n * run->image_layers;
+        total.halos += n * run->halos;
         total.sums.image += n * run->sums.image;
         total.sums.cross += n * run->sums.cross;
         total.sums.text += n * run->sums.text;

@@ -24,12 +24,14 @@ extern "C" {
  *   both    [rows, hidden] of a joint block with one stream     all rows                         every forward
  *   norms   one number a row: a norm over all heads together    image rows                       every forward
  *   memory  one number a row: such a norm of keys of the text   text rows, then picture_tokens   once an image
- */
+ *
+ * and `halos` how many convolutions a block has, for which sequence ranks show each other rows of pixels. */
 typedef struct {
     int64_t count, image_layers;
     struct {
         int64_t image, cross, text, both, norms, memory;
     } sums;
+    int64_t halos;
     dit_module_parts modules[DIT_MODULE_COUNT]; /* of each kind; together they make `sums`, but for memory */
 } dit_block_run;
 enum { DIT_MAX_BLOCK_RUNS = 64 };
@@ -70,6 +72,8 @@ typedef struct {
     bool lone_branch;         /* a forward may be of the positive one alone           */
     int64_t steps;            /* num_inference_steps                                  */
     bool joint;               /* text takes part in the self-attention                */
+    bool linear_attention;    /* its ranks add up sums over keys, and exchange no keys and values */
+    int64_t halo_channels;    /* of the convolutions that dit_block_run.halos counts; 0: there are none */
     int64_t parameters;       /* estimate from the shapes; weights of one full copy of a transformer */
     bool two_transformers;    /* of one config: early steps run the first, late ones the second    */
     int64_t mlp_ratio;        /* inner width of the MLP over hidden                   */

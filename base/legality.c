@@ -149,6 +149,7 @@ static dit_status check_heads(const dit_parallel *parallel, const dit_facts *fac
 {
     int64_t degree = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES),
             tensor = dit_parallel_degree(parallel, DIT_AXIS_TENSOR);
+    if (facts->linear_attention) degree = 1; /* its heads stay where they are */
     if (tensor > 1 && facts->heads % (tensor * degree))
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by tensor_degree %lld x ulysses_degree %lld",
@@ -268,12 +269,63 @@ static dit_status check_switch(const dit_parallel *parallel, const dit_facts *fa
     return DIT_OK;
 }
 
+/* Linear attention adds up sums over all keys of a step, so nobody needs keys and values, and no band or stale patch has
+ * such a sum. Rows next to a rank's own come from one neighbour on each side. */
+static dit_status check_linear(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t ulysses = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES),
+            ring = dit_parallel_degree(parallel, DIT_AXIS_RING);
+    if (!facts->linear_attention) return DIT_OK;
+    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "pipefusion_degree %d with %s, whose attention is linear",
+                                       dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), facts->family),
+                              "its sums are over all rows of a step, and bands come one after the other: use ulysses, "
+                              "ring, tensor, cfg or data degrees");
+    if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s with %s, whose attention is linear",
+                     dit_patch_method_name(parallel->patch_method), facts->family),
+            "there are no keys and values of the step before to attend to: use ulysses or ring degrees, "
+            "which add up small sums");
+    if (parallel->ring_method != DIT_RING_MERGE)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s with %s, whose attention is linear",
+                                       dit_ring_method_name(parallel->ring_method), facts->family),
+                              "its ranks exchange no keys and values in any order: leave the method out");
+    if (ulysses > 1 && ring > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "ulysses_degree %lld beside ring_degree %lld with %s, whose attention is linear",
+                                       (long long)ulysses, (long long)ring, facts->family),
+                              "both would add up the same sums: use ulysses_degree %lld alone",
+                              (long long)(ulysses * ring));
+    return DIT_OK;
+}
+
+/* Ranks hold whole rows of pixels, and tensor ranks equal shares of the channels. */
+static dit_status check_convolutions(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t ranks = dit_parallel_sequence_degree(parallel), tensor = dit_parallel_degree(parallel, DIT_AXIS_TENSOR);
+    int64_t rows = facts->latent.patch ? facts->latent.height / facts->latent.patch : 0;
+    if (!facts->halo_channels) return DIT_OK;
+    if (rows % ranks)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
+                                       "%lld rows of tokens not divisible by ring_degree x ulysses_degree %lld",
+                                       (long long)rows, (long long)ranks),
+                              "%s has 3 x 3 convolutions, whose ranks hold whole rows: choose a height that divides",
+                              facts->family);
+    if (facts->halo_channels / 2 % tensor)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "%lld channels not divisible by tensor_degree %lld",
+                                       (long long)facts->halo_channels / 2, (long long)tensor),
+                              "tensor ranks of %s have equal shares of its convolutions", facts->family);
+    return DIT_OK;
+}
+
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
         check_world,        check_stages, check_listed_stages, check_patches, check_frames, check_displaced,
         check_rows,         check_cfg,    check_heads,         check_tokens,  check_text,   check_images,
-        check_transformers, check_ring,   check_switch,        check_norms,
+        check_transformers, check_ring,   check_switch,        check_norms,   check_linear, check_convolutions,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -37,10 +37,10 @@ static inline bool dit_module_in(dit_module_set set, dit_module kind)
 const char *const *dit_module_names(void);
 
 /* What the modules of one kind do in a block: calls of attention over the sequence (but for those over image tokens alone,
- * which image_layers counts), outputs of image rows, of text rows, of all rows in one, and norms that tensor ranks share.
- * Each output ends in a sum over tensor ranks. */
+ * which image_layers counts), outputs of image rows, of text rows, of all rows in one, norms that tensor ranks share, and
+ * convolutions that need rows of pixels of other sequence ranks. Each output ends in a sum over tensor ranks. */
 typedef struct {
-    int64_t calls, image, text, both, norms;
+    int64_t calls, image, text, both, norms, halos;
 } dit_module_parts;
 
 #ifdef __cplusplus

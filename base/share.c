@@ -17,6 +17,13 @@ dit_block_run dit_share_stage_blocks(const dit_parallel *parallel, const dit_fac
     return dit_facts_blocks(facts, own.first, own.count);
 }
 
+/* Counts those along the one axis that may share an image whose convolutions need rows of others (legality.c). */
+static int64_t neighbours_of(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT])
+{
+    dit_axis axis = dit_parallel_degree(parallel, DIT_AXIS_RING) > 1 ? DIT_AXIS_RING : DIT_AXIS_ULYSSES;
+    return (coordinates[axis] > 0) + (coordinates[axis] < dit_parallel_degree(parallel, axis) - 1);
+}
+
 static dit_share mesh_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
 {
     int coordinates[DIT_AXIS_COUNT];
@@ -31,6 +38,7 @@ static dit_share mesh_of(const dit_parallel *parallel, const dit_facts *facts, i
                        .data = dit_parallel_degree(parallel, DIT_AXIS_DATA),
                        .stage = coordinates[DIT_AXIS_PIPEFUSION],
                        .part = coordinates[DIT_AXIS_PATCH],
+                       .neighbours = neighbours_of(parallel, coordinates),
                        .passes = passes_of(parallel, facts),
                        .blocks = dit_share_stage_blocks(parallel, facts, coordinates[DIT_AXIS_PIPEFUSION])};
 }
@@ -47,6 +55,9 @@ dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int
     s.frames = dit_parallel_cuts_frames(parallel) ? dit_facts_frames(facts) / s.patch : 0;
     if (s.frames && s.segments > 1) s.segments = s.frames;
     s.hidden = facts->heads / s.t * facts->head_dim;
+    if (facts->linear_attention) s.state = s.hidden * (facts->head_dim + 1);
+    if (facts->halo_channels && facts->latent.patch)
+        s.edge = facts->latent.width / facts->latent.patch * facts->halo_channels / s.t;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
         s.moving_rows += dit_facts_text_rows(facts) / ranks;
     else if (facts->joint)

@@ -25,10 +25,13 @@ typedef struct {
     int64_t image_rows, moving_rows, replicated_rows; /* moving: image and split text; replicated: text */
     int64_t reference_rows;                           /* of a reference picture, among the image rows  */
     int64_t hidden;                                   /* of a tensor rank                           */
-    int64_t element;                                  /* bytes of an activation                     */
-    int64_t stage, part;                              /* this rank on the pipefusion and patch axes */
-    dit_passes passes;                                /* of a run, the fill included                */
-    dit_block_run blocks;                             /* of its stage, summed                       */
+    int64_t state;        /* floats of linear attention's sums, of a tensor rank and a batch row; else 0 */
+    int64_t edge;         /* elements of a row of pixels that a convolution needs, likewise           */
+    int64_t neighbours;   /* sequence ranks whose rows of pixels lie next to this one's               */
+    int64_t element;      /* bytes of an activation                     */
+    int64_t stage, part;  /* this rank on the pipefusion and patch axes */
+    dit_passes passes;    /* of a run, the fill included                */
+    dit_block_run blocks; /* of its stage, summed                       */
 } dit_share;
 
 /* Returns the share of `rank`. The configuration must be legal. */

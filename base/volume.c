@@ -31,6 +31,12 @@
  *            to each neighbour, and global_frames / N        N-1, Z times          2 B g m C e
  *            frames g to all, of m rows each: no n in it
  *
+ *            linear attention: no K and V, but the sums of      2 (N-1) a pass        ceil(B C (d + 1)/N) 4
+ *            relu(K) V and relu(K) of heads of d, whichever
+ *            axis it is: an all-reduce; n is not in it
+ *            a depthwise 3 x 3 convolution of c channels in     1 a pass to each      B w c/t e
+ *            the MLP: a row of w pixels to each neighbour       neighbour
+ *
  *   Split text counts among the ring's and the gathers' rows n; replicated text stays at home there. pcpp shares s of
  *   the n rows (dit_parallel_shared_rows). Rows of a reference picture are image rows everywhere but in latents, where n
  *   is without them; of these rows and of the latent's pcpp shares a part each. The last stale step sends nothing,
@@ -206,6 +212,27 @@ static void predict_switch(const dit_share *s, int64_t layer_calls, dit_volume_t
         predict_ulysses(&whole, layer_calls, s->batch * whole.segments, s->image_rows / whole.segments, 0, out);
 }
 
+/* Where attention is linear, one of the two axes is 1 (legality.c). */
+static dit_axis linear_axis(const dit_share *s)
+{
+    return s->r > 1 ? DIT_AXIS_RING : DIT_AXIS_ULYSSES;
+}
+
+/* Sums over the keys of all ranks, padded so that each adds up as much. */
+static void predict_states(const dit_share *s, int64_t calls, dit_volume_table *out)
+{
+    int64_t ranks = s->u * s->r, part = (s->batch * s->state + ranks - 1) / ranks;
+    add_passes(&out->at[linear_axis(s)][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP], &s->passes, calls * 2 * (ranks - 1),
+               part * (int64_t)sizeof(float));
+}
+
+static void predict_halos(const dit_share *s, dit_volume_table *out)
+{
+    if (s->u * s->r > 1)
+        add_passes(&out->at[linear_axis(s)][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], &s->passes,
+                   s->blocks.halos * s->neighbours, s->batch * s->edge * s->element);
+}
+
 /* One kind of call of a forward: `rows` travel, `replicated` ones are everywhere. */
 static void predict_calls(const dit_share *s, const dit_parallel *parallel, int64_t calls, int64_t rows,
                           int64_t replicated, dit_volume_table *out)
@@ -215,6 +242,10 @@ static void predict_calls(const dit_share *s, const dit_parallel *parallel, int6
         return;
     }
     int64_t batch = s->batch * s->segments;
+    if (s->state) {
+        if (s->u * s->r > 1) predict_states(s, calls, out);
+        return;
+    }
     if (s->u > 1) predict_ulysses(s, calls, batch, rows / s->segments, replicated, out);
     if (s->r > 1) predict_ring(s, parallel, calls, batch, rows / s->segments, out);
     if (s->patch > 1) predict_patches(s, parallel, calls, batch, rows / s->segments, out);
@@ -323,6 +354,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     memset(out, 0, sizeof *out);
     predict_calls(&s, parallel, s.blocks.count, s.moving_rows, s.replicated_rows, out);
     predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, out);
+    predict_halos(&s, out);
     if (s.t > 1) predict_tensor(&s, parallel, facts, out);
     if (s.stages > 1) predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
@@ -337,6 +369,7 @@ static void add_blocks(const dit_share *s, const dit_parallel *parallel, const d
     dit_volume_table sent = {0};
     predict_calls(s, parallel, calls, s->moving_rows, s->replicated_rows, &sent);
     predict_calls(s, parallel, s->blocks.image_layers, s->image_rows, 0, &sent);
+    predict_halos(s, &sent);
     if (s->t > 1) predict_tensor(s, parallel, facts, &sent);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
@@ -366,6 +399,7 @@ static void only_module(dit_block_run *blocks, dit_module kind)
     blocks->sums.text = parts->text;
     blocks->sums.both = parts->both;
     blocks->sums.norms = parts->norms;
+    blocks->halos = parts->halos;
     if (kind != DIT_MODULE_CROSS) blocks->sums.cross = 0;
     if (kind != DIT_MODULE_ATTENTION) blocks->image_layers = 0;
 }

@@ -173,6 +173,43 @@ typedef struct {
     int64_t ldy;
 } dit_gated_add_args;
 
+/* The two halves of linear attention with ReLU, which has a sum over keys where softmax has scores of each query and key:
+ *
+ *   linear_state      state[b,h] = [M | z]: M[j,i] = sum over s of relu(k[s,j]) v[s,i], z[j] = sum over s of relu(k[s,j])
+ *   linear_attention  out[s,i] = (sum over j of relu(q[s,j]) M[j,i]) / (sum over j of relu(q[s,j]) z[j] + eps)
+ *
+ * Ranks that share the tokens add up their states between the halves. Source: Katharopoulos et al. (arXiv:2006.16236);
+ * Xie et al., SANA (arXiv:2410.10629), section 2.2. */
+typedef struct {
+    int64_t B, H, S, D;
+    const float *q, *k, *v; /* [B,S,H,D]: D contiguous, heads D apart; q of the second half, k and v of the */
+    int64_t ldq, ldk, ldv;  /* first; tokens ld apart, */
+    int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
+    float *state; /* [B,H,D (D + 1)] fp32: M row by row, then z; out of the first half, in of the second */
+    float eps;
+    float *out; /* [B,S,H,D], stride ldo, batch_o; of the second half */
+    int64_t ldo, batch_o;
+} dit_linear_attention_args;
+
+/* Convolution of each channel by itself, 3 x 3, zeros outside:
+ *
+ *   y[b, r, x, c] = bias[c] + sum over (dr, dx) in 3 x 3 of weight[c, dr, dx] u[b, r + dr - 1, x + dx - 1, c]
+ *
+ * Where x is a band of a larger image, the rows next to it come from `above` and `below`. */
+typedef struct {
+    int64_t batch, height, width,
+        C; /* x and y [batch, height, width, C], pixels ldx and ldy apart, nothing between rows */
+    const float *x;
+    int64_t ldx;
+    const float *above,
+        *below;          /* NULL (zeros), or the row before the first and after the last: [batch, width, C], pixels */
+    int64_t ld_edge;     /* ld_edge apart */
+    const float *weight; /* [C, 3, 3] fp32 */
+    const float *bias;   /* [C] or NULL */
+    float *y;            /* not x */
+    int64_t ldy;
+} dit_depthwise_args;
+
 /* The two halves of an RMS norm of rows that several ranks share. row_squares: squares[b, r] = sum of x^2 over this
  * rank's cols. row_scale, in place: x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight; with `like`
  * x = x * sqrt(like / sum of squares of all ranks) * weight, so that rows become as long as others, and zeros stay. */
@@ -295,7 +332,14 @@ typedef struct {
     X(ROW_SCALE,       row_scale,       dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
       "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight) DIT_OPERAND(like))                      \
     X(DIFFERENCE,      difference,      dit_difference_args,   dit_ref, difference,      pass,            other,       \
-      "difference",    DIT_OPERAND(a) DIT_OPERAND(b) DIT_OPERAND(of_rows) DIT_OPERAND(sums))
+      "difference",    DIT_OPERAND(a) DIT_OPERAND(b) DIT_OPERAND(of_rows) DIT_OPERAND(sums))                           \
+    X(LINEAR_STATE,    linear_state,    dit_linear_attention_args, cpu, linear_attention, pass,           attention,   \
+      "linear_state",  DIT_OPERAND(k) DIT_OPERAND(v) DIT_OPERAND(state))                                               \
+    X(LINEAR_ATTENTION, linear_attention, dit_linear_attention_args, cpu, linear_attention, pass,         attention,   \
+      "attention",     DIT_OPERAND(q) DIT_OPERAND(state) DIT_OPERAND(out))                                             \
+    X(DEPTHWISE,       depthwise,       dit_depthwise_args,    cpu,     depthwise,       pass,            convolution, \
+      "depthwise",     DIT_OPERAND(x) DIT_OPERAND(above) DIT_OPERAND(below) DIT_OPERAND(weight) DIT_OPERAND(bias)      \
+                       DIT_OPERAND(y))
 // clang-format on
 
 typedef enum {

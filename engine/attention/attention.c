@@ -26,6 +26,7 @@ static bool is_layer(const dit_attention_shape *shape)
  * be the mesh's method. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt, const dit_attention_shape *shape)
 {
+    if (policy->linear) return false;
     bool of_mesh = strcmp(policy->name, dit_parallel_attention(&rt->parallel)) == 0;
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if ((patch || (policy->ring && !is_layer(shape))) && !of_mesh) return false;
@@ -57,10 +58,23 @@ static dit_status fail_policy(const char *name)
     return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name), name, names);
 }
 
+/* Linear attention has one policy, whichever axis of the sequence its ranks are on; their names go, too. */
+static dit_status find_linear_policy(const char *name, const dit_attention_policy **out)
+{
+    static const char *const names[] = {"auto", "local", "ulysses", "ring", "linear", NULL};
+    *out = &dit_attention_linear;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(name, names[i]) == 0) return DIT_OK;
+    return dit_words_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention \"%s\" for a model whose attention is linear", name), name,
+        names);
+}
+
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_shape *shape,
                               const dit_attention_policy **out)
 {
     bool automatic = strcmp(name, "auto") == 0;
+    if (shape->linear) return find_linear_policy(name, out);
     for (int i = 0; i < POLICY_COUNT; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
         *out = rt->parallel.habits.exchange_alone && policies[i]->wrapped ? policies[i]->wrapped : policies[i];

@@ -11,6 +11,7 @@ typedef struct dit_attention_policy {
     bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
     bool without_ulysses;      /* with `ulysses`: it serves meshes without it, too */
     bool layer_alone;          /* it serves one layer, no model                                             */
+    bool linear;               /* it serves calls of linear attention, and they have no other, on every mesh       */
     bool differs;              /* forwards of different steps differ in their work or addresses */
     /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well
      * (habit exchange_alone). NULL: there is none. */
@@ -62,7 +63,8 @@ struct dit_attention {
     X(video_infinity)                                                                                                  \
     X(oracle)                                                                                                          \
     X(edit_rows)                                                                                                       \
-    X(edit_oracle)
+    X(edit_oracle)                                                                                                     \
+    X(linear)
 #define DIT_ATTENTION_DECLARE(name) extern const dit_attention_policy dit_attention_##name;
 DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
 #undef DIT_ATTENTION_DECLARE

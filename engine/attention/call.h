@@ -35,6 +35,7 @@ typedef struct {
     int64_t tokens;  /* rows of this rank per batch entry, replicated ones included                  */
     int64_t text;    /* the first of them, which are joint text                                      */
     bool replicated; /* every sequence rank holds those text rows in full                            */
+    bool linear;     /* attention is linear (dit_linear_attention_args), without text                */
     int text_biases; /* how many dit_attention_set_text_bias will give; at most ATTENTION_BIASES     */
     /* Of models that attend within frames and over time. The rows are then those of whole frames, of equal length: */
     int64_t over_time;  /* so many frames; a row attends to the rows at its place in all frames. 0: to all rows      */

@@ -1,6 +1,7 @@
 #include "engine/models/adaln.h"
 
 enum { SINUSOID = 256, MLP_RATIO = 4 };
+static const float TEXT_EPS = 1e-5f;
 enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -9,9 +10,12 @@ static dit_status load_weights(const dit_model_params *params, adaln *a)
 {
     dit_scope s = scope_of(params, "%s", "");
     int64_t C = a->C, cells = a->c.patch * a->c.patch;
-    if (params->stage.first) DIT_TRY(scope_linear(&s, "pos_embed.proj", C, a->c.in_channels * cells, &a->patch_proj));
-    DIT_TRY(embed_mlp_load(&s, "adaln_single.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &a->timestep_mlp));
-    DIT_TRY(scope_linear(&s, "adaln_single.linear", MODULATIONS * C, C, &a->modulation));
+    dit_scope patches = scope_under(&s, a->c.patch_name ? a->c.patch_name : "pos_embed");
+    dit_scope time = scope_under(&s, a->c.time_name ? a->c.time_name : "adaln_single");
+    if (params->stage.first) DIT_TRY(scope_linear(&patches, "proj", C, a->c.in_channels * cells, &a->patch_proj));
+    DIT_TRY(embed_mlp_load(&time, "emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &a->timestep_mlp));
+    DIT_TRY(scope_linear(&time, "linear", MODULATIONS * C, C, &a->modulation));
+    if (a->c.normed_text) DIT_TRY(scope_vector(&s, "caption_norm.weight", C, DIT_INIT_NORM, &a->text_norm));
     DIT_TRY(embed_mlp_load(&s, "caption_projection", a->c.text_dim, C, C, DIT_ACT_GELU_TANH, &a->caption_mlp));
     if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_head(&s, "proj_out", a->c.out_channels, cells, C, &a->proj_out));
@@ -22,13 +26,13 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
 {
     int64_t C = a->C, B = a->B, n = a->view->image_count, rows = B * n, text_rows = B * a->text_tokens;
     int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
-    int64_t attended = a->cross_A > a->A ? a->cross_A : a->A;
+    int64_t attended = a->cross_A > a->A ? a->cross_A : a->A, normed = a->cross_A > C ? a->cross_A : C;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &a->position, n / a->segments * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->image, &a->position, a->c.unplaced ? 0 : n / a->segments * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->image, &a->text_bias, text_rows, DIT_BUFFER_FP32},
         {&rt->step, &a->x, rows * C, DIT_BUFFER_ACTIVATIONS},
-        {&rt->step, &a->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->normed, rows * normed, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->attended, rows * attended, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &a->text, text_rows * C, DIT_BUFFER_ACTIVATIONS},
@@ -43,43 +47,55 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-dit_status adaln_create(dit_model *model, adaln *a)
+/* Makes the table of positions. */
+static dit_status place_patches(const dit_model_params *params, const adaln *a)
 {
-    const dit_model_params *params = &model->params;
     const dit_partition *part = &params->partition;
     const dit_latent *latent = &params->latent;
-    a->C = a->c.H * a->c.D, a->B = part->batch, a->view = &model->view;
-    a->H = dit_tp_count(params->rt, a->c.H), a->A = a->H * a->c.D;
-    a->cross_H = params->rt->parallel.habits.cross_attention_whole ? a->c.H : a->H, a->cross_A = a->cross_H * a->c.D;
-    a->inner = dit_tp_count(params->rt, MLP_RATIO * a->C);
-    a->segments = part->segments, a->text_tokens = part->text_tokens;
-    DIT_TRY(load_weights(params, a));
-    DIT_TRY(make_buffers(params->rt, a));
     for (int64_t i = 0; i < dit_partition_runs(part) / part->segments; i++) { /* the same in every frame */
         dit_run run = dit_partition_run(part, i);
         embed_sincos_2d(params->rt, latent->height / a->c.patch, latent->width / a->c.patch, a->C,
                         (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale,
                         run.token % part->segment_tokens, run.count, a->position + run.row * a->C);
     }
-    model->stream = a->x, model->width = a->C, model->time_embedding = a->embedded;
     return dit_runtime_upload(params->rt, a->position, a->view->image_count / a->segments * a->C);
+}
+
+dit_status adaln_create(dit_model *model, adaln *a)
+{
+    const dit_model_params *params = &model->params;
+    const dit_partition *part = &params->partition;
+    if (!a->c.cross_H) a->c.cross_H = a->c.H, a->c.cross_D = a->c.D;
+    a->C = a->c.H * a->c.D, a->B = part->batch, a->view = &model->view;
+    a->H = dit_tp_count(params->rt, a->c.H), a->A = a->H * a->c.D;
+    bool whole = params->rt->parallel.habits.cross_attention_whole;
+    a->cross_H = whole ? a->c.cross_H : dit_tp_count(params->rt, a->c.cross_H), a->cross_A = a->cross_H * a->c.cross_D;
+    a->inner = dit_tp_count(params->rt, a->c.inner ? a->c.inner : MLP_RATIO * a->C);
+    a->segments = part->segments, a->text_tokens = part->text_tokens;
+    DIT_TRY(load_weights(params, a));
+    DIT_TRY(make_buffers(params->rt, a));
+    model->stream = a->x, model->width = a->C, model->time_embedding = a->embedded;
+    return a->c.unplaced ? DIT_OK : place_patches(params, a);
 }
 
 dit_status adaln_load_block(const dit_scope *scope, const adaln *a, int64_t index, bool text, adaln_block *block)
 {
     static const char *const qkv[] = {"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL};
     static const char *const cross_kv[] = {"attn2.to_k", "attn2.to_v", NULL};
-    int64_t C = a->C;
+    int64_t C = a->C, cross = a->c.cross_H * a->c.cross_D;
+    dit_weights unbiased = *scope->weights;
+    dit_scope plain = *scope;
+    if (a->c.unbiased) unbiased.without_biases = true, plain.weights = &unbiased;
     block->text_kv = NULL, block->index = index;
-    DIT_TRY(scope_shared(scope, qkv, C, C, &block->qkv));
+    DIT_TRY(scope_shared(&plain, qkv, C, C, &block->qkv));
     DIT_TRY(scope_joined(scope, "attn1.to_out.0", C, C, 0, &block->out));
-    DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
+    if (!a->c.inner) DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
     DIT_TRY(scope_matrix(scope, "scale_shift_table", MODULATIONS, C, DIT_INIT_TABLE, &block->table));
     if (!text) return DIT_OK;
-    dit_scope cross = a->cross_H > a->H ? scope_whole(scope) : *scope;
-    DIT_TRY(scope_shared(&cross, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
-    DIT_TRY(scope_shared(&cross, cross_kv, C, C, &block->cross_kv));
-    DIT_TRY(scope_joined(&cross, "attn2.to_out.0", C, C, 0, &block->cross_out));
+    dit_scope to_text = a->cross_H == a->c.cross_H ? scope_whole(scope) : *scope;
+    DIT_TRY(scope_shared(&to_text, (const char *const[]){"attn2.to_q", NULL}, cross, C, &block->cross_q));
+    DIT_TRY(scope_shared(&to_text, cross_kv, cross, C, &block->cross_kv));
+    DIT_TRY(scope_joined(&to_text, "attn2.to_out.0", C, cross, 0, &block->cross_out));
     return dit_arena_activations(&scope->rt->image, a->B * a->text_tokens * 2 * a->cross_A, &block->text_kv);
 }
 
@@ -94,11 +110,13 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
     for (int64_t i = 0; mask && i < text_rows; i++) a->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
     if (mask) DIT_TRY(dit_runtime_upload(rt, a->text_bias, text_rows));
     embed_mlp_run(rt, &a->caption_mlp, condition->at[DIT_CONDITION_TEXT], text_rows, a->text_hidden, a->text);
+    dit_rows text = rows_dense(a->text, a->B, a->text_tokens, a->C);
+    if (a->text_norm)
+        layer_norm(rt, text, text, &(dit_layer_norm){.kind = DIT_NORM_RMS, .eps = TEXT_EPS, .weight = a->text_norm});
     for (int64_t i = 0; i < count; i++)
         if (dit_stage_has(&model->params, i))
             embed_linear(rt, &blocks[i].cross_kv, a->text, text_rows, blocks[i].text_kv);
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->text, a->B, a->text_tokens, a->C),
-                        "aux.caption_projection");
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.caption_projection");
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -129,6 +147,11 @@ dit_status adaln_embed(dit_model *model, adaln *a, const float *latents)
     dit_runtime *rt = model->params.rt;
     int64_t n = a->view->image_count;
     dit_rows x = rows_dense(a->x, a->view->batch, n, a->C);
+    if (a->c.unplaced) {
+        layer_linear(rt, &a->patch_proj, rows_dense((float *)latents, a->view->batch, n, a->patch_proj.k), x,
+                     DIT_ACT_NONE);
+        return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
+    }
     layer_copy_entries(rt, a->position + model->window.first * a->C,
                        rows_dense(a->x, a->view->batch * a->segments, n / a->segments, a->C));
     layer_linear_add(rt, &a->patch_proj, rows_dense((float *)latents, a->view->batch, n, a->patch_proj.k), x, NULL, 0);
@@ -200,6 +223,7 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
     DIT_TRY(module_add(model, attention, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
     if (!module_is_taken(model, mlp.kind)) layer_norm(model->params.rt, x, normed, &norm);
+    if (a->feed_forward) return a->feed_forward(model, block->index, normed, x, a->gates + GATE_MLP * C, stride);
     return module_add_mlp(model, mlp, &block->mlp, normed,
                           rows_dense(a->wide, a->view->batch, a->view->image_count, a->inner), x,
                           a->gates + GATE_MLP * C, stride);

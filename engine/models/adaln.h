@@ -1,4 +1,4 @@
-/* adaLN-single: what PixArt and Latte share. Patches get a sine-cosine table; all blocks share one modulation by the
+/* adaLN-single: what PixArt, Latte and Sana share. Patches get a sine-cosine table; all blocks share one modulation by the
  * timestep, which each block shifts by a table of its own; blocks attend to projected captions; both have one head.
  * Source: Chen et al., PixArt-alpha (arXiv:2310.00426), section 2.3; parameter names and arithmetic of diffusers 0.33.1
  * AdaLayerNormSingle and BasicTransformerBlock ("ada_norm_single").
@@ -16,6 +16,13 @@
 typedef struct {
     int64_t H, D, patch, in_channels, out_channels, text_dim, sample_size;
     double eps, interpolation_scale;
+    int64_t cross_H, cross_D; /* heads of cross-attention; 0: those of self-attention                       */
+    const char *patch_name;   /* of the parameters of patches; NULL: "pos_embed"                           */
+    const char *time_name;    /* of those of the timestep; NULL: "adaln_single"                            */
+    bool unplaced;            /* patches get no table                                                      */
+    bool normed_text;         /* projected captions are normalised (RMS)                                   */
+    bool unbiased;            /* seeded q, k and v of self-attention have no bias                          */
+    int64_t inner;            /* of a feed-forward network of the family's own; 0: an MLP of 4 C           */
 } adaln_config;
 
 typedef struct {
@@ -33,10 +40,15 @@ typedef struct {
     const dit_partition *view;           /* the model's: n and batch below are those of its window, but for
                                             the text's, which have the whole batch                      */
     int64_t H, A, inner;                 /* of this tensor rank: heads, their width, an MLP's width     */
-    int64_t cross_H, cross_A;            /* heads of its cross-attention: as above, or all of them      */
+    /* The family's own feed-forward network: adds gate times what it makes of `normed` to x, by module_add; `normed` is not
+     * computed where the module is taken. NULL: an MLP. */
+    dit_status (*feed_forward)(dit_model *model, int64_t index, dit_rows normed, dit_rows x, const float *gate,
+                               int64_t gate_stride);
+    int64_t cross_H, cross_A; /* heads of its cross-attention: as above, or all of them      */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, caption_mlp;
     const float *table;                              /* [2, C]: shift, scale of the head                   */
+    const float *text_norm;                          /* [C], or NULL                                       */
     float *position;                                 /* [n / segments, C], in rt->image                    */
     float *text_bias;                                /* [batch, text tokens] on the logits, in rt->image   */
     const float *bias;                               /* text_bias, or NULL without a mask                  */

@@ -430,6 +430,14 @@ dit_status scope_slice(const dit_scope *scope, const char *name, int64_t element
                              out);
 }
 
+dit_status scope_rows(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
+                      const float **out)
+{
+    char full[MAX_NAME];
+    return dit_weights_rows(scope->rt, scope->weights, full_name(scope, name, full), rows, cols, scope->share, init,
+                            out);
+}
+
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                         const float **out)
 {

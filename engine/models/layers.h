@@ -154,6 +154,9 @@ dit_status scope_patch(const dit_scope *scope, const char *name, int64_t rows, i
 dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
 /* Loads this rank's share of `name` [elements]. */
 dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
+/* Loads this rank's share of the rows of `name` [rows, cols]. */
+dit_status scope_rows(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
+                      const float **out);
 /* Loads `name` [rows, cols]. */
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                         const float **out);

@@ -17,6 +17,7 @@ extern const dit_model_ops dit_model_lumina2;
 extern const dit_model_ops dit_model_mochi;
 extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_qwen_image;
+extern const dit_model_ops dit_model_sana;
 extern const dit_model_ops dit_model_sd3;
 extern const dit_model_ops dit_model_wan;
 extern const dit_model_ops dit_model_z_image;
@@ -36,6 +37,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_mochi,
     &dit_model_pixart,
     &dit_model_qwen_image,
+    &dit_model_sana,
     &dit_model_sd3,
     &dit_model_wan,
     &dit_model_z_image,

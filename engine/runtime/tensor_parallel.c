@@ -33,8 +33,8 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* Adds the first four blocks at once, then the sum so far and three more at a time. */
-static void add_blocks(void *context, const float *blocks, int size, int64_t count, float *sum)
+/* The first four blocks at once, then the sum so far and three more at a time. */
+void dit_tp_add_blocks(void *context, const float *blocks, int size, int64_t count, float *sum)
 {
     for (int next = 0; next < size;) {
         dit_combine_args args = {.elements = count, .a = {1.0f, 1.0f, 1.0f, 1.0f}, .y = sum};
@@ -49,7 +49,7 @@ dit_status dit_tp_sum(dit_runtime *rt, int64_t elements)
     if (elements > rt->tensor.elements || elements % dit_tp_share(rt).of)
         return DIT_FAIL(DIT_ERR_INTERNAL, "a sum has %lld elements, but only %lld are reserved", (long long)elements,
                         (long long)rt->tensor.elements);
-    return dit_comm_sum(rt->comm[DIT_AXIS_TENSOR], rt->tensor.partial, elements, rt->tensor.sum, add_blocks, rt);
+    return dit_comm_sum(rt->comm[DIT_AXIS_TENSOR], rt->tensor.partial, elements, rt->tensor.sum, dit_tp_add_blocks, rt);
 }
 
 void dit_tp_add(dit_runtime *rt, const float *sum, int64_t rows, int64_t cols, const float *bias, const float *gate,

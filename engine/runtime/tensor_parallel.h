@@ -33,6 +33,9 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows);
 
 /* rt->tensor.sum = sum over the group of rt->tensor.partial, `elements` of it. Collective over the group. */
 dit_status dit_tp_sum(dit_runtime *rt, int64_t elements);
+/* sum = blocks[0] + blocks[1] + ... of `count` floats each, by operators of the runtime that `context` is: what
+ * dit_comm_sum takes. */
+void dit_tp_add_blocks(void *context, const float *blocks, int size, int64_t count, float *sum);
 /* y [rows, cols] += gate * (sum + bias): row r of y at y + r ld, of the sum at sum + r cols; gate, bias [cols] or NULL.
  */
 void dit_tp_add(dit_runtime *rt, const float *sum, int64_t rows, int64_t cols, const float *bias, const float *gate,

@@ -318,6 +318,22 @@ static dit_status load_slice(dit_runtime *rt, const dit_weights *weights, const 
     return dit_runtime_upload(rt, data, count);
 }
 
+static dit_status load_rows(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
+                            dit_share share, dit_init init, const float **out)
+{
+    int64_t rows = share_count(share, shape[0]);
+    const region part = {.cols = shape[1],
+                         .first_row = share_begin(share, shape[0]),
+                         .rows = rows,
+                         .groups = 1,
+                         .group = {{0, shape[1]}}};
+    float *data;
+    DIT_TRY(dit_arena_fp32(&rt->run, rows * shape[1], &data));
+    *out = data;
+    DIT_TRY(read_region(rt, weights, name, shape, init, &part, data));
+    return dit_runtime_upload(rt, data, rows * shape[1]);
+}
+
 /* ---- the public calls: weights of a block that streams are listed, and read when the block is needed --------------- */
 
 /* Returns the runtime that loads `name`. */
@@ -387,6 +403,22 @@ dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const 
                                                          .at = *out});
 }
 
+dit_status dit_weights_rows(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t rows, int64_t cols,
+                            dit_share share, dit_init init, const float **out)
+{
+    dit_runtime *to = target_of(rt, name);
+    const int64_t shape[2] = {rows, cols};
+    DIT_TRY(load_rows(to, weights, name, shape, share, init, out));
+    if (to == rt) return DIT_OK;
+    return rt->taker->note(rt->taker, &(dit_weight_call){.kind = DIT_CALL_ROWS,
+                                                         .weights = *weights,
+                                                         .name = name,
+                                                         .shape = {rows, cols},
+                                                         .share = share,
+                                                         .init = init,
+                                                         .at = *out});
+}
+
 dit_status dit_weights_repeat(dit_runtime *rt, const dit_weight_call *c)
 {
     dit_linear linear = {0};
@@ -397,6 +429,7 @@ dit_status dit_weights_repeat(dit_runtime *rt, const dit_weight_call *c)
     case DIT_CALL_INPUTS:
         DIT_TRY(load_inputs(rt, &c->weights, c->name, c->shape[0], c->widths, c->count, c->share, &linear, &bias));
         break;
+    case DIT_CALL_ROWS: DIT_TRY(load_rows(rt, &c->weights, c->name, c->shape, c->share, c->init, &at)); break;
     case DIT_CALL_SLICE: DIT_TRY(load_slice(rt, &c->weights, c->name, c->shape[0], c->share, c->init, &at)); break;
     }
     if (linear.packed) at = linear.packed;

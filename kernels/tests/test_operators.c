@@ -234,6 +234,34 @@ static void wrong_difference(dit_pool *pool, const dit_difference_args *args)
     right->difference(pool, &other);
 }
 
+static void wrong_linear_state(dit_pool *pool, const dit_linear_attention_args *args)
+{
+    dit_linear_attention_args other = *args;
+    if (args->S > 1) other.S--; /* without the last key */
+    right->linear_state(pool, &other);
+}
+
+static void wrong_linear_attention(dit_pool *pool, const dit_linear_attention_args *args)
+{
+    dit_linear_attention_args other = *args;
+    other.eps += 0.1f;
+    right->linear_attention(pool, &other);
+}
+
+static void wrong_depthwise(dit_pool *pool, const dit_depthwise_args *args)
+{
+    dit_depthwise_args other = *args;
+    other.bias = NULL;
+    right->depthwise(pool, &other);
+}
+
+static void wrong_depthwise_band(dit_pool *pool, const dit_depthwise_args *args)
+{
+    dit_depthwise_args other = *args;
+    other.below = args->above;
+    right->depthwise(pool, &other);
+}
+
 static dit_status bench_table(const dit_kernels *table, const char *filter)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
@@ -265,7 +293,7 @@ static void every_wrong_operator_fails_its_cases(void **state)
 {
     (void)state;
     assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
-    enum { BROKEN = 25 };
+    enum { BROKEN = 29 };
     broken_table broken[BROKEN];
     for (int i = 0; i < BROKEN; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
@@ -293,6 +321,10 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[22].filter = "relative", broken[22].table.attention = wrong_relative;
     broken[23].filter = "multiply", broken[23].table.multiply = wrong_multiply;
     broken[24].filter = "capped", broken[24].table.attention = wrong_cap;
+    broken[25].filter = "linear_attention", broken[25].table.linear_state = wrong_linear_state;
+    broken[26].filter = "linear_attention", broken[26].table.linear_attention = wrong_linear_attention;
+    broken[27].filter = "depthwise", broken[27].table.depthwise = wrong_depthwise;
+    broken[28].filter = "depthwise", broken[28].table.depthwise = wrong_depthwise_band;
     each_operator_is_broken_once(broken, BROKEN);
     for (int i = 0; i < BROKEN; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
