@@ -47,13 +47,14 @@ static void modules_make_up_their_blocks(void **state)
             for (int module = 0; module < DIT_MODULE_COUNT; module++) {
                 const dit_module_parts *parts = &block->modules[module];
                 sum.calls += parts->calls, sum.image += parts->image, sum.text += parts->text;
-                sum.both += parts->both, sum.norms += parts->norms;
+                sum.both += parts->both, sum.norms += parts->norms, sum.halos += parts->halos;
             }
             assert_int_equal(sum.calls, 1);
             assert_int_equal(sum.image, block->sums.image);
             assert_int_equal(sum.text, block->sums.text);
             assert_int_equal(sum.both, block->sums.both);
             assert_int_equal(sum.norms, block->sums.norms);
+            assert_int_equal(sum.halos, block->halos);
         }
 }
 

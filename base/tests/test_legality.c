@@ -71,6 +71,29 @@ static void dsp_needs_frames_that_its_ring_divides(void **state)
     expect_refusal(&dsp, &facts, DIT_ERR_CONSTRAINT_TOKENS, "2 frames not divisible by ring_degree 4 of dsp");
 }
 
+/* Sums of a linear attention are over all rows of a step, and convolutions need whole rows of one neighbour. */
+static void linear_attention_has_ulysses_or_a_ring_of_whole_rows(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel both = mesh(2, 2, 1, 1), gather = mesh(1, 2, 1, 1), wide = mesh(8, 1, 1, 1), tensor = mesh(1, 1, 1, 1);
+    (void)state;
+    facts.linear_attention = true, facts.halo_channels = 12, facts.heads = 10;
+    facts.latent = (dit_latent){.height = 8, .width = 8, .patch = 1};
+    gather.ring_method = DIT_RING_GATHER, tensor.degree[DIT_AXIS_TENSOR] = 5;
+    expect_refusal(&wide, &facts, DIT_OK, ""); /* more ranks than divide the heads */
+    expect_refusal(&both, &facts, DIT_ERR_CONSTRAINT_METHOD, "ulysses_degree 2 beside ring_degree 2");
+    expect_refusal(&gather, &facts, DIT_ERR_CONSTRAINT_METHOD, "all-gather with");
+    expect_refusal(&tensor, &facts, DIT_ERR_CONSTRAINT_DEGREE, "6 channels not divisible by tensor_degree 5");
+    expect_refusal(&(dit_parallel){.degree = {[DIT_AXIS_PIPEFUSION] = 2}}, &facts, DIT_ERR_CONSTRAINT_METHOD,
+                   "pipefusion_degree 2 with");
+    expect_refusal(&(dit_parallel){.degree = {[DIT_AXIS_PATCH] = 2}}, &facts, DIT_ERR_CONSTRAINT_METHOD,
+                   "distrifusion with");
+    facts.latent.height = 12;
+    expect_refusal(&wide, &facts, DIT_ERR_CONSTRAINT_TOKENS,
+                   "12 rows of tokens not divisible by ring_degree x "
+                   "ulysses_degree 8");
+}
+
 static void an_unsaid_inner_ring_is_as_even_as_the_ring_allows(void **state)
 {
     static const int inner[][2] = {{1, 1}, {2, 1}, {4, 2}, {6, 2}, {7, 1}, {8, 2}, {12, 3}, {16, 4}, {36, 6}};
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(broken_rules_are_refused_by_their_code),
         cmocka_unit_test(ring_methods_need_a_ring_and_inner_rings_that_divide_it),
         cmocka_unit_test(dsp_needs_frames_that_its_ring_divides),
+        cmocka_unit_test(linear_attention_has_ulysses_or_a_ring_of_whole_rows),
         cmocka_unit_test(an_unsaid_inner_ring_is_as_even_as_the_ring_allows),
         cmocka_unit_test(stages_go_with_every_other_axis_but_patches),
         cmocka_unit_test(listed_stages_have_all_blocks_between_them),

@@ -70,6 +70,29 @@ static void dsp_sends_half_of_what_ulysses_sends(void **state)
     }
 }
 
+/* 2 (N-1)/N C (d + 1) 4 bytes a layer and branch, whatever the tokens are; a row of pixels to each neighbour. */
+static void linear_attention_sends_sums_that_know_no_tokens(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    facts.linear_attention = true, facts.halo_channels = 2 * 2880;
+    facts.blocks[0].halos = 1;
+    for (int64_t height = 32; height <= 128; height *= 2)
+        for (int n = 2; n <= 16; n *= 2) {
+            dit_parallel ulysses = mesh(n, 1, 1, 1), ring = mesh(1, n, 1, 1);
+            facts.latent =
+                (dit_latent){.height = height, .width = 32, .frames = 1, .patch = 1, .patch_t = 1, .channels = 32};
+            dit_facts_resize(&facts);
+            int64_t calls = 20 * 28, state_bytes = 2 * 1152 * (facts.head_dim + 1) * 4;
+            int64_t sums = step_bytes(&ulysses, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_REDUCE);
+            assert_int_equal(sums, calls * 2 * (n - 1) * (state_bytes / n));
+            assert_int_equal(sums, step_bytes(&ring, &facts, DIT_AXIS_RING, DIT_COLLECTIVE_ALL_REDUCE));
+            assert_int_equal(step_bytes(&ring, &facts, DIT_AXIS_RING, DIT_COLLECTIVE_SEND_RECV), /* rank 0 has one */
+                             calls * 2 * 32 * 2 * 2880 * 4);
+            assert_int_equal(step_bytes(&ulysses, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), 0);
+        }
+}
+
 /* L e S h [4(u-1)/(u^2 r) + 2(r-1)/(u r)] */
 static void usp_follows_the_published_formula(void **state)
 {
@@ -470,6 +493,7 @@ int main(void)
         cmocka_unit_test(ulysses_and_ring_follow_the_published_formulas),
         cmocka_unit_test(other_rings_send_what_a_ring_sends),
         cmocka_unit_test(dsp_sends_half_of_what_ulysses_sends),
+        cmocka_unit_test(linear_attention_sends_sums_that_know_no_tokens),
         cmocka_unit_test(usp_follows_the_published_formula),
         cmocka_unit_test(tensor_ranks_follow_the_published_formula),
         cmocka_unit_test(joint_blocks_sum_their_text_with_the_image),

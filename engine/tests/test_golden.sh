@@ -50,6 +50,15 @@ whole() {
     echo "$count"
 }
 
+# How many folders are of models whose attention is linear, which have no stages, no patches, and one axis of the sequence.
+linear() {
+    local folder count=0
+    for folder; do
+        if grep -q '"SanaTransformer2DModel\|"SanaPipeline' "$folder/config.json" "$folder/e2e.json" 2>/dev/null; then count=$((count + 1)); fi
+    done
+    echo "$count"
+}
+
 # Runs the folders with the options: exactly `skips` of them may be skipped, the rest must pass.
 check() { # what, skips, folders and options...
     local what=$1 skips=$2 output status folders=0 option
@@ -113,6 +122,8 @@ in_long parallel 0 --ulysses_degree 4
 in_long parallel 0 --ring_degree 4
 # Of a pipeline, run synchronously, the loops' final latents are compared; one folder has none.
 forwards=$(for folder in "${sampled[@]}"; do [ -e "$folder/e2e.json" ] || echo "$folder"; done | wc -l)
+mapfile -t loops < <(for folder in "${sampled[@]}"; do [ ! -e "$folder/e2e.json" ] || echo "$folder"; done)
+forwards=$((forwards + $(linear "${loops[@]}")))
 parallel $((forwards + 1)) --pipefusion_degree 2
 in_long parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ulysses_degree 2
@@ -122,10 +133,10 @@ in_long parallel 0 --tensor_degree 4
 in_long parallel 0 --tensor_degree 2 --backend ref
 sampled=("${transformers[@]}")
 parallel 0 --ring_degree 2
-parallel 0 --ulysses_degree 2 --ring_degree 2
+parallel "$(linear "${sampled[@]}")" --ulysses_degree 2 --ring_degree 2
 parallel 0 --ulysses_degree 2 --joint_text replicate
 parallel 0 --tensor_degree 2
-parallel 0 --patch_degree 2
+parallel "$(linear "${sampled[@]}")" --patch_degree 2
 
 # Loops with a cache: latents and decisions of diffusers' own hooks. Meshes that reuse keys and values refuse a cache.
 agree() { # skips, options...
@@ -167,6 +178,9 @@ refused ltx 'out_channels 8 differ from in_channels 6' 's/"out_channels": 6/"out
 refused mochi 'pooled_projection_dim 36 above the hidden size 32' 's/"pooled_projection_dim": 20/"pooled_projection_dim": 36/'
 refused mochi 'text_embed_dim 25 is not divisible by 8' 's/"text_embed_dim": 24/"text_embed_dim": 25/'
 refused mochi 'out_channels 4 differ from in_channels 3' 's/"out_channels": null/"out_channels": 4/'
+refused sana 'guidance_embeds is true, but only false' 's/"guidance_embeds": false/"guidance_embeds": true/'
+refused sana 'qk_norm is rms_norm_across_heads, but only null' 's/"qk_norm": null/"qk_norm": "rms_norm_across_heads"/'
+refused sana 'cross_attention_dim 40 differs from the hidden size 48' 's/"cross_attention_dim": 48/"cross_attention_dim": 40/'
 refused flux_fill 'in_channels 272 below out_channels 280' 's/"out_channels": 8/"out_channels": 280/'
 refused flux_fill '10 channels of a token are not a multiple of 4' 's/"out_channels": 8/"out_channels": 10/'
 

@@ -267,8 +267,8 @@ static void heads_are_normed_and_turned_as_the_reference_does(void **)
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
-static const dit_activation activations[] = {DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF, DIT_ACT_SILU,
-                                             DIT_ACT_RELU, DIT_ACT_TANH};
+static const dit_activation activations[] = {DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF,
+                                             DIT_ACT_SILU, DIT_ACT_RELU,      DIT_ACT_TANH};
 
 static void activations_are_the_reference(void **)
 {
@@ -629,6 +629,74 @@ static void groups_fit_a_small_workspace_or_fail(void **)
     assert_int_equal(device.failure, DIT_ERR_DEVICE);
 }
 
+/* ---- linear attention, and depthwise convolutions ----------------------------------------------------------------- */
+
+static void check_linear_attention(int64_t S, int64_t D, int64_t padding, const types *t)
+{
+    enum { BATCH = 2, HEADS = 3 };
+    int64_t C = HEADS * D, ld = 3 * C + padding, ldo = C + padding;
+    dit_linear_attention_args args = {};
+    args.B = BATCH, args.H = HEADS, args.S = S, args.D = D, args.eps = 1e-15f;
+    args.q = array_at(BATCH * S * ld, t->x, 1, 0.3f, 1.0f), args.k = args.q + C, args.v = args.q + 2 * C;
+    args.ldq = args.ldk = args.ldv = ld, args.batch_q = args.batch_k = args.batch_v = S * ld;
+    args.state = array_of_normal(BATCH * HEADS * D * (D + 1), F);
+    args.out = array_of_normal(BATCH * S * ldo, t->y), args.ldo = ldo, args.batch_o = S * ldo;
+    cuda_linear_state(pool, &args);
+    dit_ref_linear_state(pool, &args);
+    CHECK(args.state, NORM_TOLERANCE, "state of %d keys, D %d, types %d", (int)S, (int)D, t->x);
+    cuda_linear_attention(pool, &args);
+    dit_ref_linear_attention(pool, &args);
+    CHECK(args.out, 4e-6, "linear attention of %d, D %d, types %d %d", (int)S, (int)D, t->x, t->y); /* values cancel */
+    forget_arrays();
+}
+
+static void linear_attention_is_the_reference(void **)
+{
+    for (const types &t : all_types) {
+        check_linear_attention(1, 1, 0, &t);
+        check_linear_attention(9, 8, 0, &t);
+        check_linear_attention(70, 17, 3, &t);
+        check_linear_attention(40, 32, 8, &t);
+    }
+}
+
+static void a_state_that_is_not_fp32_is_a_failure(void **)
+{
+    dit_linear_attention_args args = {};
+    args.B = args.H = args.S = args.D = 1, args.ldk = args.ldv = 1;
+    args.k = array_of_normal(1, B), args.v = array_of_normal(1, B), args.state = array_of_normal(2, B);
+    cuda_linear_state(pool, &args);
+    assert_int_equal(device.failure, DIT_ERR_DEVICE);
+    assert_non_null(strstr(device.failure_text, "fp32 is expected"));
+}
+
+static void check_depthwise(int64_t height, int64_t width, int64_t C, bool band, const types *t)
+{
+    enum { BATCH = 2 };
+    int64_t ld = C + 3, count = BATCH * height * width * ld;
+    dit_depthwise_args args = {};
+    args.batch = BATCH, args.height = height, args.width = width, args.C = C;
+    args.x = array_at(count, t->x, 1, 0.0f, 1.0f), args.ldx = args.ldy = args.ld_edge = ld;
+    args.weight = array_of_normal(9 * C, t->small), args.bias = band ? array_of_normal(C, t->small) : NULL;
+    args.above = band ? array_of_normal(BATCH * width * ld, t->x) : NULL;
+    args.below = band ? array_of_normal(BATCH * width * ld, t->x) : NULL;
+    args.y = array_of_normal(count, t->y);
+    cuda_depthwise(pool, &args);
+    dit_ref_depthwise(pool, &args);
+    CHECK(args.y, NORM_TOLERANCE, "depthwise %d x %d x %d, types %d %d", (int)height, (int)width, (int)C, t->x, t->y);
+    forget_arrays();
+}
+
+static void depthwise_convolutions_are_the_reference(void **)
+{
+    for (const types &t : all_types)
+        for (bool band : {false, true}) {
+            check_depthwise(1, 1, 1, band, &t);
+            check_depthwise(3, 5, 20, band, &t);
+            check_depthwise(4, 2, 72, band, &t);
+        }
+}
+
 /* ---- nothing ----------------------------------------------------------------------------------------------------- */
 
 static void nothing_to_do_looks_at_no_pointer(void **)
@@ -660,6 +728,13 @@ static void nothing_to_do_looks_at_no_pointer(void **)
     cuda_row_scale(pool, &rows);
     dit_difference_args difference = {0, 8, nowhere, nowhere, (double *)(void *)nowhere, (double *)(void *)nowhere};
     cuda_difference(pool, &difference);
+    dit_linear_attention_args linear = {};
+    linear.H = linear.S = linear.D = 2, linear.q = linear.k = linear.v = nowhere, linear.state = linear.out = nowhere;
+    cuda_linear_state(pool, &linear);
+    cuda_linear_attention(pool, &linear);
+    dit_depthwise_args channels = {};
+    channels.batch = channels.width = channels.C = 2, channels.x = channels.weight = nowhere, channels.y = nowhere;
+    cuda_depthwise(pool, &channels);
     dit_group_norm_args groups = {};
     groups.batch = 1, groups.C = 8, groups.groups = 2, groups.x = nowhere, groups.y = nowhere;
     cuda_group_norm(pool, &groups);
@@ -695,6 +770,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(split_rows_are_squared_and_scaled, begin, end),
         cmocka_unit_test_setup_teardown(timesteps_are_those_of_the_host, begin, end),
         cmocka_unit_test_setup_teardown(an_odd_width_of_timesteps_ends_with_zero, begin, end),
+        cmocka_unit_test_setup_teardown(linear_attention_is_the_reference, begin, end),
+        cmocka_unit_test_setup_teardown(a_state_that_is_not_fp32_is_a_failure, begin, end),
+        cmocka_unit_test_setup_teardown(depthwise_convolutions_are_the_reference, begin, end),
         cmocka_unit_test_setup_teardown(groups_are_normed_as_the_reference_does, begin, end),
         cmocka_unit_test_setup_teardown(groups_do_not_cancel, begin, end),
         cmocka_unit_test_setup_teardown(groups_fit_a_small_workspace_or_fail, begin, end),

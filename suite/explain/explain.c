@@ -348,9 +348,19 @@ static dit_status add_ring_exchange(cJSON *list, const subject *s, const char *w
                         what, inner, ranks / inner, ranks - 1);
 }
 
+/* Linear attention: sums over keys instead of keys and values, and rows of pixels for convolutions. */
+static dit_status add_linear_exchanges(cJSON *list, const subject *s)
+{
+    int ranks = dit_parallel_sequence_degree(&s->parallel);
+    if (ranks == 1) return DIT_OK;
+    DIT_TRY(add_exchange(list, "sums of relu(K) V and relu(K): added up over %d sequence ranks (all_reduce)", ranks));
+    return add_exchange(list, "in the MLP: the first and the last row of pixels to the ranks beside (send_recv)");
+}
+
 static dit_status add_attention_exchanges(cJSON *list, const subject *s)
 {
     const int *degree = s->parallel.degree;
+    if (s->facts.linear_attention) return add_linear_exchanges(list, s);
     bool store = degree[DIT_AXIS_PIPEFUSION] > 1 && dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
     bool text = s->facts.joint && text_rows(s) == dit_facts_text_rows(&s->facts);
     if (degree[DIT_AXIS_ULYSSES] > 1)

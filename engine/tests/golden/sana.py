@@ -2,8 +2,9 @@
 """Exports a golden folder of Sana's transformer from diffusers: config, random weights, inputs, one forward.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
-    engine/tests/golden/sana.py OUT                                          # as sana was made
-    engine/tests/golden/sana.py OUT --interpolation 2 --patch 2 --bias       # as sana_placed was made, with the sizes there
+    engine/tests/golden/sana.py OUT --loop 4       # as sana and e2e_sana were made
+    engine/tests/golden/sana.py OUT --interpolation 2 --patch 2 --bias --unmasked --heads 4 --cross_head 8 --rows 4 --columns 3 \
+        --seed 2                                   # as sana_placed was made
     build/bin/ditbench golden OUT
 
 Rows and columns are those of tokens. Without --unmasked every text has tokens that the mask hides, in its middle and at its end.
@@ -12,8 +13,10 @@ import argparse
 from pathlib import Path
 
 import torch
-from diffusers import SanaTransformer2DModel
-from loop import export_in_two_bytes, keeper
+from diffusers import DPMSolverMultistepScheduler, SanaPipeline, SanaTransformer2DModel
+from loop import export_in_two_bytes, keeper, record, write_loop
+
+SPACE = 32  # of the VAE
 
 
 def make_inputs(args):
@@ -44,11 +47,26 @@ def forward(model, inputs):
     return output
 
 
+def loop(model, args):
+    """The pipeline's own loop, guided, from embeddings with the mask of each, by the scheduler of its checkpoints."""
+    scheduler = DPMSolverMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
+    pipe = SanaPipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
+    inputs = {"latents": torch.randn(1, args.channels, args.rows, args.columns)}
+    for name, hidden in (("", 0), ("negative_", 2)):
+        mask = torch.ones(1, args.text).long()
+        mask[:, args.text - hidden:] = 0
+        inputs.update({f"{name}prompt_embeds": torch.randn(1, args.text, args.text_dim),
+                       f"{name}prompt_attention_mask": mask})
+    call = {"height": SPACE * args.rows, "width": SPACE * args.columns, "num_inference_steps": args.loop, "guidance_scale": 4.5}
+    output = record(pipe, {**inputs, **call, "negative_prompt": None, "use_resolution_binning": False})
+    write_loop(args.out, pipe, call, inputs, output, "from embeddings, with the mask of each")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    for name, value in (("seed", 1), ("batch", 2), ("rows", 6), ("columns", 5), ("text", 7), ("layers", 2), ("heads", 6),
-                        ("head", 8), ("cross_heads", 4), ("cross_head", 12), ("text_dim", 20), ("channels", 4), ("patch", 1),
+    for name, value in (("seed", 1), ("batch", 2), ("rows", 8), ("columns", 5), ("text", 7), ("layers", 2), ("heads", 8),
+                        ("head", 6), ("cross_heads", 4), ("cross_head", 12), ("text_dim", 20), ("channels", 4), ("patch", 1),
                         ("interpolation", 0), ("sample", 8), ("loop", 0)):
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--ratio", type=float, default=1.5)
@@ -63,7 +81,7 @@ def main():
         cross_attention_dim=hidden, caption_channels=args.text_dim, mlp_ratio=args.ratio, sample_size=args.sample,
         patch_size=args.patch, attention_bias=args.bias, interpolation_scale=args.interpolation or None)
     export_in_two_bytes(args, model, make_inputs=lambda: make_inputs(args),
-                        forward=lambda inputs: forward(model, inputs), loop=None)
+                        forward=lambda inputs: forward(model, inputs), loop=lambda: loop(model, args))
 
 
 if __name__ == "__main__":
