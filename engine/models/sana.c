@@ -8,7 +8,7 @@
  * Source: Xie et al., SANA (arXiv:2410.10629); parameter names and arithmetic of diffusers 0.42.1 SanaTransformer2DModel.
  */
 #include "engine/models/adaln.h"
-#include "engine/runtime/halo.h"
+#include "engine/models/halo.h"
 
 enum { TAPS = 9 };
 

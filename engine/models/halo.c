@@ -1,4 +1,4 @@
-#include "engine/runtime/halo.h"
+#include "engine/models/halo.h"
 
 dit_status dit_halo_create(dit_runtime *rt, int64_t batch, int64_t row, dit_halo *out)
 {
