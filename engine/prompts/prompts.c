@@ -60,6 +60,8 @@ static const take_row rows[] = {
     {"FluxPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_OWN_BOTH, {0}},
     {"HunyuanDiTPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_FIXED | TAKE_CYCLED, {0}},
     {"HunyuanDiTPipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED | TAKE_CYCLED, {0}},
+    {"HunyuanVideo15Pipeline", "text_encoder", 2, TAKE_HIDDEN, {0}},
+    {"HunyuanVideo15Pipeline", "text_encoder_2", 0, TAKE_HIDDEN | TAKE_AS_SECOND | TAKE_FIXED, {0}},
     {"HunyuanVideoPipeline", "text_encoder", 2, TAKE_HIDDEN, {0}},
     {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED | TAKE_OWN_BOTH, {0}},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
@@ -328,10 +330,28 @@ static dit_status keep_short(prompt_run *run, const text_batch *batch, dit_text_
     return keep(run, "prompt_embeds", batch->take, end, width, made->hidden, false);
 }
 
+/* DIT_PROMPT_QUOTED: rows of prompts without quotes are zeros that the transformer does not see. */
+static dit_status silence(const prompt_run *run, const text_batch *batch, dit_text_encoding *made)
+{
+    const dit_prompt_rule *rule = batch->rule;
+    int64_t values = made->tokens * made->width;
+    for (int64_t row = 0; row < run->rows && rule->cleaning == DIT_PROMPT_QUOTED; row++) {
+        char *text;
+        DIT_TRY(dit_prompt_clean(rule, text_of(run->p, rule->text_encoder, row), &text));
+        bool silent = !*text;
+        free(text);
+        if (!silent) continue;
+        memset(made->hidden + row * values, 0, (size_t)values * sizeof *made->hidden);
+        memset(batch->mask + row * batch->tokens, 0, (size_t)batch->tokens * sizeof *batch->mask);
+    }
+    return DIT_OK;
+}
+
 static dit_status keep_results(prompt_run *run, const text_batch *batch, dit_text_encoding *made)
 {
     int take = batch->take->take;
     bool second = (take & TAKE_AS_SECOND) != 0, hidden = (take & TAKE_HIDDEN) != 0;
+    DIT_TRY(silence(run, batch, made));
     if (batch->rule->padding == DIT_PADDING_CUT) return keep_short(run, batch, made);
     if (hidden)
         DIT_TRY(keep(run, second ? "prompt_embeds_2" : "prompt_embeds", batch->take, made->tokens, made->width,

@@ -67,7 +67,7 @@ while read -r -u 3 script kinds; do
     done
 done 3<<'SCRIPTS'
 chat.py z_image flux2_klein flux2 qwen_image lumina2
-later_video.py ltx ltx_timestep ltx_condition mochi
+later_video.py ltx ltx_timestep ltx_condition mochi hunyuan_video15
 SCRIPTS
 reference_again() {
     mkdir -p "$work/kontext" && "$later" engine/tests/pipelines/kontext.py engine/tests/pipelines/flux "$work/kontext/made" &&

@@ -191,6 +191,37 @@ static void prompts_are_cleaned_as_pipelines_do(void **state)
     assert_int_equal(count, 0);
 }
 
+/* What extract_glyph_texts of diffusers 0.42.1 makes of each. */
+static void texts_in_quotes_are_named(void **state)
+{
+    static const char *const texts[][2] = {
+        {"a fox", ""},
+        {"", ""},
+        {"a \"fox", ""},
+        {"\"a\" fox \"b\"", "Text \"a\". Text \"b\". "},
+        {"\"a\" \"b\" \"a\" \xE2\x80\x9C"
+         "b\xE2\x80\x9D",
+         "Text \"a\". Text \"b\". "},
+        {"\"\" \xE2\x80\x9D\xE2\x80\x9Cx \"y\" z\xE2\x80\x9D", "Text \"\". Text \"x \"y\" z\". "},
+        {"\"open\nline \"a\" \xE2\x80\x9Cno\nend\xE2\x80\x9D", "Text \"a\". "},
+        {"\xE2\x80\x9C\xE2\x80\x9C\xF0\x9F\xA6\x8A\xE2\x80\x9D\xE2\x80\x9D", "Text \"\xE2\x80\x9C\xF0\x9F\xA6\x8A\". "},
+    };
+    int count;
+    char *got;
+    (void)state;
+    need_tokenizers();
+    const dit_prompt_rule *rules = dit_prompt_rules("HunyuanVideo15Pipeline", &count);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_ok(dit_prompt_clean(&rules[1], texts[i][0], &got));
+        assert_string_equal(got, texts[i][1]);
+        free(got);
+    }
+    assert_ok(dit_prompt_clean(&rules[0], "", &got));
+    assert_contains(got, "user\n <|im_end|>\n<|im_start|>assistant\n");
+    free(got);
+}
+
 /* captions.py: what diffusers makes of each, where a text is not alone. */
 static void captions_are_cleaned_as_diffusers_does(void **state)
 {
@@ -396,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_tokenizer_says_what_it_is),
         cmocka_unit_test(rows_that_cannot_be_are_refused),
         cmocka_unit_test(prompts_are_cleaned_as_pipelines_do),
+        cmocka_unit_test(texts_in_quotes_are_named),
         cmocka_unit_test(captions_are_cleaned_as_diffusers_does),
         cmocka_unit_test(a_template_stands_around_a_prompt),
         cmocka_unit_test(folders_that_lack_something_are_named),

@@ -18,6 +18,16 @@
     "5. camera angles, movements, and transitions used in the video:<|eot_id|>"                                        \
     "<|start_header_id|>user<|end_header_id|>\n\n"
 
+/* Line ends of its source are not in the text, indents are. */
+#define HUNYUAN15_INDENT "         "
+#define HUNYUAN15_SYSTEM                                                                                               \
+    "<|im_start|>system\nYou are a helpful assistant. Describe the video by detailing the following "                  \
+    "aspects:" HUNYUAN15_INDENT "1. The main content and theme of the video." HUNYUAN15_INDENT                         \
+    "2. The color, shape, size, texture, quantity, text, and spatial relationships of the objects." HUNYUAN15_INDENT   \
+    "3. Actions, events, behaviors temporal relationships, physical movement changes of the objects." HUNYUAN15_INDENT \
+    "4. background environment, light, style and atmosphere." HUNYUAN15_INDENT                                         \
+    "5. camera angles, movements, and transitions used in the video.<|im_end|>\n" QWEN3_USER
+
 /* A template that begins with the start token gets no further special tokens, as apply_chat_template has it. */
 #define START_TOKEN "<s>"
 
@@ -56,6 +66,8 @@
     X(FluxPipeline,             tokenizer_2, text_encoder_2, 512, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer,   text_encoder,    77,  77,  0, true,  true,  KEPT,   AS_IS,       "", "") \
     X(HunyuanDiTPipeline,       tokenizer_2, text_encoder_2, 256, 256,  0, true,  true,  KEPT,   AS_IS,       "", "") \
+    X(HunyuanVideo15Pipeline,   tokenizer,   text_encoder,  1000,   0, 108, true, true,  KEPT,   NOT_EMPTY,   HUNYUAN15_SYSTEM, QWEN3_ASSISTANT) \
+    X(HunyuanVideo15Pipeline,   tokenizer_2, text_encoder_2, 256, 256,  0, true,  true,  KEPT,   QUOTED,      "", "") \
     X(HunyuanVideoPipeline,     tokenizer,   text_encoder,   256,   0, 95, true,  true,  KEPT,   AS_IS,       HUNYUAN_VIDEO_SYSTEM, "<|eot_id|>") \
     X(HunyuanVideoPipeline,     tokenizer_2, text_encoder_2,  77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
@@ -151,13 +163,67 @@ static void drop_images(dit_span prompt, dit_buffer *out)
     }
 }
 
+/* A text in quotes. */
+typedef struct {
+    const char *open, *close;
+} quotes;
+
+/* Takes a text in quotes from the front of `text`, if one stands there that ends on its line. */
+static bool take_quoted(dit_span *text, dit_span *quoted)
+{
+    static const quotes kinds[] = {{"\"", "\""}, {"\xE2\x80\x9C", "\xE2\x80\x9D"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t open = strlen(kinds[i].open), close = strlen(kinds[i].close);
+        if (text->length < open || memcmp(text->at, kinds[i].open, open) != 0) continue;
+        for (size_t at = open; at + close <= text->length && text->at[at] != '\n'; at++) {
+            if (memcmp(text->at + at, kinds[i].close, close) != 0) continue;
+            *quoted = (dit_span){text->at + open, at - open};
+            text->at += at + close, text->length -= at + close;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether one of the texts in quotes of `text` that end before `end` is this one. */
+static bool is_quoted_before(dit_span text, const char *end, dit_span quoted)
+{
+    dit_span other;
+    while (text.length && text.at < end) {
+        if (!take_quoted(&text, &other))
+            text.at++, text.length--;
+        else if (other.at != quoted.at && other.length == quoted.length &&
+                 memcmp(other.at, quoted.at, quoted.length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void name_quoted(dit_span prompt, dit_buffer *out)
+{
+    dit_span rest = prompt, quoted;
+    while (rest.length) {
+        if (!take_quoted(&rest, &quoted)) {
+            rest.at++, rest.length--;
+            continue;
+        }
+        if (is_quoted_before(prompt, quoted.at, quoted)) continue;
+        dit_buffer_text(out, "Text \"");
+        dit_buffer_append(out, quoted.at, quoted.length);
+        dit_buffer_text(out, "\". ");
+    }
+}
+
 static dit_status clean(dit_prompt_cleaning how, dit_span prompt, dit_buffer *out)
 {
     dit_buffer lower = {0};
     if (how == DIT_PROMPT_WAN) return clean_wan(prompt, out);
     if (how == DIT_PROMPT_CAPTION) return dit_caption_clean(prompt, out);
     if (how == DIT_PROMPT_NO_IMAGES) drop_images(prompt, out);
-    if (how == DIT_PROMPT_AS_IS || how == DIT_PROMPT_ALONE) dit_buffer_append(out, prompt.at, prompt.length);
+    if (how == DIT_PROMPT_QUOTED) name_quoted(prompt, out);
+    if (how == DIT_PROMPT_NOT_EMPTY && !prompt.length) dit_buffer_char(out, ' ');
+    if (how == DIT_PROMPT_AS_IS || how == DIT_PROMPT_ALONE || how == DIT_PROMPT_NOT_EMPTY)
+        dit_buffer_append(out, prompt.at, prompt.length);
     if (how != DIT_PROMPT_LOWER_STRIP) return DIT_OK;
     dit_append_lower(&lower, prompt, true);
     dit_span kept = dit_span_strip((dit_span){lower.data, lower.used}, true, true, dit_is_space_of_python);

@@ -15,6 +15,8 @@ typedef enum {
     DIT_PROMPT_CAPTION,     /* clean_caption=True with them: see engine/text/caption.h */
     DIT_PROMPT_NO_IMAGES,   /* without "[IMG]", which stands for a picture: FLUX.2's format_input */
     DIT_PROMPT_ALONE,       /* as it is, and a negative prompt gets no template */
+    DIT_PROMPT_NOT_EMPTY,   /* as it is, and an empty one is a blank: format_text_input of HunyuanVideo 1.5 */
+    DIT_PROMPT_QUOTED,      /* what stands in quotes: see dit_prompt_clean */
     DIT_PROMPT_WAN,         /* prompt_clean of Wan: see dit_prompt_clean */
 } dit_prompt_cleaning;
 
@@ -60,6 +62,8 @@ const char *const *dit_prompt_pipelines(void);
 
 /* Makes the text that the tokenizer gets: cleaned, and put into the template. The caller frees *out.
  *
+ * DIT_PROMPT_QUOTED is extract_glyph_texts of HunyuanVideo 1.5: each text between "" or \xE2\x80\x9C\xE2\x80\x9D of a line becomes `Text "...". `, once. A prompt without
+ * one becomes "", which no encoder reads: the pipeline takes rows of zeros that the transformer does not see.
  * DIT_PROMPT_WAN is ftfy.fix_text and html.unescape twice (engine/text/repair.h), then white space made single.
  * Errors: DIT_ERR_JSON_ENCODING; DIT_ERR_ENVIRONMENT where the libraries are missing; DIT_ERR_MEMORY. */
 dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, char **out);

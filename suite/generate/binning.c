@@ -90,6 +90,30 @@ static bool apply_hunyuan(int64_t *height, int64_t *width)
     return true;
 }
 
+/* ---- HunyuanVideo 1.5: the area of a square ------------------------------------------------------------------------ */
+
+bool suite_binning_target(int64_t target, int64_t cell, int64_t *height, int64_t *width)
+{
+    enum { MOST_TARGET = 1 << 14, MOST_RATIO = 4 };
+    const double digits = 1e5; /* ratios are rounded */
+    double sides = cell > 0 && target > 0 && target <= MOST_TARGET ? (double)target / (double)cell : 0;
+    int64_t cells = (int64_t)nearbyint(sides * sides), rows = cells, columns = 1;
+    double best = INFINITY;
+    while (rows > 0) {
+        double ratio = nearbyint((double)rows / (double)columns * digits) / digits, over = ratio - 9.0 / 16.0;
+        bool allowed = rows <= MOST_RATIO * columns && columns <= MOST_RATIO * rows;
+        if (allowed && over >= 0 && over < best) {
+            best = over;
+            *height = rows * cell, *width = columns * cell;
+        }
+        if ((columns + 1) * rows <= cells)
+            columns++;
+        else
+            rows--;
+    }
+    return isfinite(best);
+}
+
 /* ---- pipelines --------------------------------------------------------------------------------------------------- */
 
 bool suite_binning_apply(const char *pipeline, int64_t sample_size, int64_t *height, int64_t *width, bool *fits)

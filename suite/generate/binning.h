@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Gives the size of 16:9 that HunyuanVideo 1.5's pipeline takes by default: of all sizes in cells of `cell` pixels whose area is at most
+ * that of a square of `target` pixels, the one that is nearest to 9:16 and not flatter. False, and nothing is changed, where there is
+ * none. Source: diffusers 0.42.1, HunyuanVideo15ImageProcessor. */
+bool suite_binning_target(int64_t target, int64_t cell, int64_t *height, int64_t *width);
+
 /* Replaces *height and *width, in pixels, both at least 1, by those that the pipeline of that _class_name samples. sample_size
  * is that of its transformer's config, in latents. *fits: the pipeline makes the picture as large as was asked for. Returns
  * false, and changes nothing, where the pipeline takes sizes as they are, or has no table for its sample_size. */

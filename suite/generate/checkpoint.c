@@ -114,11 +114,25 @@ static dit_status fail_missing(const char *folder, const char *file, const char 
                           "it is %s; the download is not complete, or this folder is not in diffusers' layout", what);
 }
 
+/* True for ByT5's class, which needs no vocabulary. */
+static bool spells_bytes(const char *folder)
+{
+    char path[SUITE_PATH];
+    dit_json doc;
+    if (!there(folder, "tokenizer_config.json") || suite_path(path, "%s/tokenizer_config.json", folder) != DIT_OK ||
+        dit_json_read_lenient(path, &doc) != DIT_OK)
+        return false;
+    bool bytes = strcmp(dit_json_text_or(doc.root, "tokenizer_class", ""), "ByT5Tokenizer") == 0;
+    dit_json_release(&doc);
+    return bytes;
+}
+
 static dit_status check_tokenizer(const char *folder)
 {
     static const char *const files[] = {"tokenizer.json", "spiece.model", "vocab.json", "vocab.txt"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (there(folder, files[i])) return DIT_OK;
+    if (spells_bytes(folder)) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s has no vocabulary", folder),
                           "one of tokenizer.json, spiece.model, vocab.json with merges.txt, or vocab.txt is expected");
 }

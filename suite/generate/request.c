@@ -234,6 +234,15 @@ static int64_t usual_side(const suite_request_builder *b)
     return usable ? cells << (stages - 1) : 0;
 }
 
+/* Likewise of a pipeline whose clips have 16:9 of the area of a square. */
+static int64_t target_side(const suite_request_builder *b, bool high)
+{
+    enum { USUAL_CELL = 16 };
+    int64_t height = 0, width = 0, cell = dit_json_int_or(b->vae, "spatial_compression_ratio", USUAL_CELL);
+    if (b->target_size) suite_binning_target(b->target_size, cell, &height, &width);
+    return high ? height : width;
+}
+
 /* What was asked for; else captions of shapes are of pictures as large as the renders that models of them learn from, and a
  * checkpoint's pictures as large as its pipeline makes them. */
 static int64_t size_of(suite_request_builder *b, int64_t asked, const char *option)
@@ -241,7 +250,9 @@ static int64_t size_of(suite_request_builder *b, int64_t asked, const char *opti
     enum { RENDERED = 32 };
     if (asked || b->call.root) return asked;
     if (b->text_table[0]) return RENDERED;
-    int64_t side = usual_side(b);
+    int64_t side = usual_side(b), target = target_side(b, strcmp(option, "height") == 0);
+    if (target) dit_buffer_printf(&b->notes, "--%s %lld: target_size of the checkpoint\n", option, (long long)target);
+    if (target) return target;
     if (side) dit_buffer_printf(&b->notes, "--%s %lld: sample_size of the checkpoint\n", option, (long long)side);
     return side;
 }
@@ -376,6 +387,10 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     DIT_TRY(settle(b, size_of(b, b->r->width, "width"), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
+    if (isnan(scale) && b->guider_scale > 0) {
+        scale = b->guider_scale;
+        dit_buffer_printf(&b->notes, "--guidance_scale %g: the guider of the checkpoint\n", scale);
+    }
     if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));
     scale = heard_scale(b, scale);
     DIT_TRY(count_images(b, &images));

@@ -95,6 +95,40 @@ static dit_status take_index(suite_request_builder *b, const char *folder, doubl
     return DIT_OK;
 }
 
+/* Reads guider/guider_config.json, which says how the pipeline guides. Errors: DIT_ERR_UNSUPPORTED for other ways than the usual one. */
+static dit_status take_guider(suite_request_builder *b, const char *folder)
+{
+    static const char usual[] = "ClassifierFreeGuidance";
+    char path[SUITE_PATH];
+    dit_json doc;
+    if (!has_file(folder, "guider/guider_config.json")) return DIT_OK;
+    DIT_TRY(suite_path(path, "%s/guider/guider_config.json", folder));
+    DIT_TRY(dit_json_read_lenient(path, &doc));
+    bool plain = strcmp(dit_json_text_or(doc.root, "_class_name", usual), usual) == 0 &&
+                 dit_json_number_or(doc.root, "guidance_rescale", 0) == 0 &&
+                 dit_json_number_or(doc.root, "start", 0) == 0 && dit_json_number_or(doc.root, "stop", 1) == 1 &&
+                 !cJSON_IsTrue(dit_json_member(doc.root, "use_original_formulation"));
+    bool off = cJSON_IsFalse(dit_json_member(doc.root, "enabled"));
+    b->guider_scale = off ? 1 : dit_json_number_or(doc.root, "guidance_scale", 0);
+    dit_json_release(&doc);
+    if (plain) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the guider of %s is not implemented", path),
+                          "%s of all steps is, without guidance_rescale and use_original_formulation", usual);
+}
+
+/* What HunyuanVideo 1.5's pipeline of text adds to its transformer: that there is no picture, and how large clips are. */
+static dit_status take_hunyuan_video15(suite_request_builder *b, const char *folder)
+{
+    enum { USUAL_TARGET = 640 };
+    dit_json_writer w = {0};
+    if (strcmp(b->class_name, "HunyuanVideo15Pipeline") != 0) return DIT_OK;
+    cJSON_DeleteItemFromObjectCaseSensitive(b->config, "task_type");
+    dit_json_put_string(&w, b->config, "task_type", "t2v");
+    b->target_size = dit_json_int_or(b->config, "target_size", USUAL_TARGET);
+    DIT_TRY(w.status);
+    return take_guider(b, folder);
+}
+
 /* The second transformer of a pipeline that has a boundary_ratio. Its config must be that of the first one. */
 static dit_status take_second(suite_request_builder *b, const char *folder, double ratio)
 {
@@ -126,6 +160,7 @@ static dit_status take_checkpoint(suite_request_builder *b, const char *folder)
     DIT_TRY(take_part(path, &b->config, b->weights));
     DIT_TRY(take_index(b, folder, &ratio));
     DIT_TRY(take_second(b, folder, ratio));
+    DIT_TRY(take_hunyuan_video15(b, folder));
     dit_json_writer w = {0};
     if (b->first_apart) dit_json_put_bool(&w, b->config, "first_frame_apart", true);
     DIT_TRY(w.status);

@@ -23,7 +23,7 @@ for kind in wan:9 wan_a14b:5 hunyuan_video:9 cogvideox:9 latte:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
-for kind in ltx:9 ltx_timestep:9 ltx_condition:17 mochi:13; do
+for kind in ltx:9 ltx_timestep:9 ltx_condition:17 mochi:13 hunyuan_video15:5; do
     ok "${kind%:*}: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers ${kind%:*} --frames numbered
     ok "${kind%:*}: every frame is within one level" frames_are ${kind%:*} ${kind#*:}
 done
@@ -36,6 +36,37 @@ divided() { # KIND FRAMES OPTION...: two ranks make the clip of one, decode incl
 }
 ok "ltx_timestep: two ranks share steps and the rows of the decode" divided ltx_timestep 9 --ulysses_degree 2
 ok "mochi: two ranks share branches and the rows of the decode" divided mochi 13 --cfg_degree 2
+ok "hunyuan_video15: two ranks share branches and deal the frames of the decode" divided hunyuan_video15 5 --cfg_degree 2 --vae_split frames
+silent() { # a prompt without quotes has zeros of ByT5, which nobody sees; a prompt of a blank is the empty one
+    local size=(--height 32 --width 64 --num_frames 5 --num_inference_steps 1 --max_sequence_length 272)
+    "$ditbench" generate "$golden/hunyuan_video15" "${size[@]}" --prompt "a fox" --output silent -q >answer &&
+        "$ditbench" generate "$golden/hunyuan_video15" "${size[@]}" --prompt "a fox" --negative_prompt " " --output blank -q >answer &&
+        cmp silent/embeddings.safetensors blank/embeddings.safetensors && python3 - silent/embeddings.safetensors <<'PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+length = struct.unpack("<Q", data[:8])[0]
+entries = json.loads(data[8:8 + length])
+def values(name):
+    begin, end = entries[name]["data_offsets"]
+    return data[8 + length + begin:8 + length + end]
+sys.exit(any(any(values(sign + name)) for sign in ("", "negative_") for name in ("prompt_embeds_2", "prompt_attention_mask_2")))
+PYTHON
+}
+ok "hunyuan_video15: what has no quotes is silent for ByT5" silent
+guider() { # the checkpoint says the scale and the size, and a guider that is not built is refused
+    cp -rL "$golden/hunyuan_video15" guided && sed -i 's/"guidance_scale": 6.0/"guidance_scale": 5.5/' guided/guider/guider_config.json &&
+        "$ditbench" generate guided --prompt x --output none --dry-run 2>message >answer && grep -q -- '--guidance_scale 5.5: the guider' message &&
+        grep -q -- '--height 480: target_size' message && grep -q -- '--width 848: target_size' message &&
+        sed -i 's/"target_size": 640/"target_size": 960/' guided/transformer/config.json &&
+        "$ditbench" generate guided --prompt x --output none --dry-run 2>message >answer && grep -q -- '--width 1280: target_size' message &&
+        sed -i 's/"enabled": true/"enabled": false/' guided/guider/guider_config.json &&
+        "$ditbench" generate guided --prompt x --output none --dry-run 2>message >answer && grep -q -- '--guidance_scale 1: the guider' message &&
+        sed -i 's/"stop": 1.0/"stop": 0.5/' guided/guider/guider_config.json &&
+        exits 2 "$ditbench" generate guided --prompt x --output none --dry-run 2>message && grep -q 'guider of .* is not implemented' message &&
+        rm guided/tokenizer_2/tokenizer_config.json && exits 2 "$ditbench" generate guided --prompt x --output none --dry-run 2>message &&
+        grep -q 'tokenizer_2 has no vocabulary' message
+}
+ok "hunyuan_video15: the guider's scale and the transformer's target size are the defaults" guider
 told() { # the timestep changes the clip, and no other VAE takes one
     run ltx_timestep untold --frames numbered --decode_timestep 0 --decode_noise_scale 0 >answer &&
         ! within untold/image/frame-0000.png ltx_timestep/image/frame-0000.png &&

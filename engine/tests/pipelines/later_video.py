@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Makes a whole tiny pipeline of clips by diffusers 0.42.1 (random weights, the small tokenizer of T5 in ../tokenizers) and what it
-makes of a prompt.
+"""Makes a whole tiny pipeline of clips by diffusers 0.42.1 (random weights, the small tokenizers in ../tokenizers) and what it makes of
+a prompt.
 
-    later_video.py ltx|ltx_timestep|ltx_condition|mochi OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    later_video.py ltx|ltx_timestep|ltx_condition|mochi|hunyuan_video15 OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
-prompt_attention_mask, negative_..., latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
-call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one. Text encoders and VAEs are
-stored in bf16, VAEs without their encoders' weights; diffusers runs all in float32. PyTorch's default generator, from which LTX-Video's
-decoder draws, gets the seed just before the decode. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
+prompt_attention_mask, negative_..., of hunyuan_video15 also those that end in _2, latents [1, channels, frames, height, width],
+image_u8 [1, frames, height, width, 3]; and call.json, the arguments of the run, by the names of `ditbench generate`, of which --set
+changes one. Text encoders and VAEs, and hunyuan_video15's transformer, are stored in bf16, VAEs without their encoders' weights;
+diffusers runs all in float32. PyTorch's default generator, from which LTX-Video's decoder draws, gets the seed just before the decode.
+The scale of hunyuan_video15 is its guider's, max_sequence_length the pipeline's attribute; the projection of ByT5's rows, which the
+library makes 2048 wide, is narrow. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
 import filecmp
+import json
 import os
 import pathlib
 import shutil
@@ -19,20 +22,28 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
-from diffusers import (AutoencoderKLLTXVideo, AutoencoderKLMochi, FlowMatchEulerDiscreteScheduler, LTXConditionPipeline, LTXPipeline, LTXVideoTransformer3DModel,
+from diffusers import (AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi, ClassifierFreeGuidance, FlowMatchEulerDiscreteScheduler,
+                       HunyuanVideo15Pipeline, HunyuanVideo15Transformer3DModel, LTXConditionPipeline, LTXPipeline, LTXVideoTransformer3DModel,
                        MochiPipeline, MochiTransformer3DModel)
+from diffusers.models.transformers.transformer_hunyuan_video15 import HunyuanVideo15ByT5TextProjection
 from safetensors.torch import load_file, save_file
-from transformers import T5TokenizerFast
+from transformers import ByT5Tokenizer, Qwen2_5_VLTextConfig, Qwen2_5_VLTextModel, Qwen2Tokenizer, T5TokenizerFast
 
 from parts import WIDTH, call_of, clips, link, parser, save_run, shake, t5, watch_ids
 
 HERE = pathlib.Path(__file__).resolve().parent
+PROMPT = "a red fox runs over the quiet hill, at dawn; 3 birds"
+QUOTING = 'a red fox holds a sign "Hi, fox!" and one more \u201cso\u201d, "Hi, fox!"'  # the default of hunyuan_video15
+GLYPH_WIDTH = 20
+# What Qwen2.5-VL's template makes of a system message and a user's, before the model answers.
+QWEN_TEMPLATE = ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+                 "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
 
 
 # ---- pipelines ---------------------------------------------------------------------------------------------------------
-def tokenizer():
-    made = T5TokenizerFast.from_pretrained(HERE.parent / "tokenizers" / "t5_fast")
-    made.home = HERE.parent / "tokenizers" / "t5_fast"
+def tokenizer(kind=T5TokenizerFast, name="t5_fast"):
+    made = kind.from_pretrained(HERE.parent / "tokenizers" / name)
+    made.home = HERE.parent / "tokenizers" / name
     return made
 
 
@@ -83,8 +94,23 @@ def mochi():
     return MochiPipeline(FlowMatchEulerDiscreteScheduler(invert_sigmas=True), vae, encoder(tokens), tokens, transformer)
 
 
-KINDS = {"ltx": ltx, "ltx_timestep": ltx_timestep, "ltx_condition": ltx_condition, "mochi": mochi}
+def hunyuan_video15():
+    tokens, letters = tokenizer(Qwen2Tokenizer, "qwen2"), tokenizer(ByT5Tokenizer, "byt5_glyph")
+    tokens.chat_template = QWEN_TEMPLATE
+    text = Qwen2_5_VLTextConfig(hidden_size=12, intermediate_size=20, num_hidden_layers=4, num_attention_heads=2, num_key_value_heads=1,
+                                vocab_size=len(tokens) + 3, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [1, 1, 1]})
+    vae = AutoencoderKLHunyuanVideo15(latent_channels=4, block_out_channels=(4, 4, 4, 8, 8), layers_per_block=1)
+    transformer = HunyuanVideo15Transformer3DModel(in_channels=9, out_channels=4, num_attention_heads=2, attention_head_dim=8, num_layers=2,
+                                                   num_refiner_layers=1, mlp_ratio=2.0, text_embed_dim=12, text_embed_2_dim=8, image_embed_dim=8,
+                                                   rope_axes_dim=(4, 2, 2), task_type="t2v")
+    transformer.context_embedder_2 = HunyuanVideo15ByT5TextProjection(8, GLYPH_WIDTH, 16)
+    return HunyuanVideo15Pipeline(Qwen2_5_VLTextModel(text), tokens, transformer, vae, FlowMatchEulerDiscreteScheduler(shift=7.0),
+                                  t5(letters, 8, vocab_size=len(letters), d_kv=4, d_ff=24), letters, ClassifierFreeGuidance(guidance_scale=6.0))
+
+
+KINDS = {"hunyuan_video15": hunyuan_video15, "ltx": ltx, "ltx_timestep": ltx_timestep, "ltx_condition": ltx_condition, "mochi": mochi}
 CALLS = {
+    "hunyuan_video15": {"guidance_scale": 6.0, "negative_prompt": 'rain, "no"', "num_frames": 5, "max_sequence_length": 272},
     "ltx": {"guidance_scale": 3.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
     "ltx_timestep": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "decode_timestep": 0.05,
                      "decode_noise_scale": 0.025, "frame_rate": 24},
@@ -102,16 +128,23 @@ def write(pipe, out):
             shake(part.eval(), seed)
     if getattr(pipe.vae.config, "timestep_conditioning", False):
         pipe.vae.decoder.timestep_scale_multiplier.fill_(1000)
-    for name in ("text_encoder", "vae"):
+    halved = [name for name in pipe.components if name.startswith("text_encoder") or name == "vae"]
+    halved += ["transformer"] * isinstance(pipe, HunyuanVideo15Pipeline)
+    for name in halved:
         getattr(pipe, name).to(torch.bfloat16)
     pipe.save_pretrained(out)
-    for name in ("text_encoder", "vae"):
+    for name in halved:
         getattr(pipe, name).to(torch.float32)
     path = pathlib.Path(out, "vae", "diffusion_pytorch_model.safetensors")
     save_file({key: value for key, value in load_file(path).items() if not key.startswith("encoder.")}, path)
     index = pathlib.Path(out, "model_index.json")
     index.write_text(index.read_text(encoding="utf-8").replace('"T5Tokenizer"', '"T5TokenizerFast"'), encoding="utf-8")
-    link(pipe.tokenizer, pathlib.Path(out, "tokenizer"))
+    for name in pipe.components:
+        if name.startswith("tokenizer"):
+            link(getattr(pipe, name), pathlib.Path(out, name))
+    if isinstance(pipe, HunyuanVideo15Pipeline):
+        config = pathlib.Path(out, "transformer", "config.json")
+        config.write_text(json.dumps({**json.loads(config.read_text()), "glyph_width": GLYPH_WIDTH}, indent=2) + "\n")
 
 
 def share(out, twin):
@@ -127,10 +160,13 @@ def share(out, twin):
 def watch(pipe, seen):
     """Keeps the ids that the text encoder first gets, and what the pipeline encodes. Returns what ends it."""
     encode, names = pipe.encode_prompt, ["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]
+    if isinstance(pipe, HunyuanVideo15Pipeline):  # one call a prompt, the positive one first
+        positive = ["prompt_embeds", "prompt_attention_mask", "prompt_embeds_2", "prompt_attention_mask_2"]
+        names = [positive, ["negative_" + name for name in positive]]
 
     def noted(*args, **kwargs):
         made = encode(*args, **kwargs)
-        seen.update(zip(names, made))
+        seen.update(zip(names.pop(0) if isinstance(pipe, HunyuanVideo15Pipeline) else names, made))
         return made
 
     end = watch_ids(pipe, seen)
@@ -147,7 +183,11 @@ def sample(pipe, call, output):
         return decode(*args, **kwargs)
 
     pipe.vae.decode = seeded
-    made = pipe(**{k: v for k, v in call.items() if k != "seed"}, generator=torch.Generator("cpu").manual_seed(seed), output_type=output)[0]
+    given = {k: v for k, v in call.items() if k != "seed"}
+    if isinstance(pipe, HunyuanVideo15Pipeline):
+        pipe.guider.guidance_scale = given.pop("guidance_scale")
+        pipe.tokenizer_max_length = given.pop("max_sequence_length")
+    made = pipe(**given, generator=torch.Generator("cpu").manual_seed(seed), output_type=output)[0]
     pipe.vae.__dict__.pop("decode")
     return made
 
@@ -157,6 +197,8 @@ def expect(pipe, call):
     end = watch(pipe, seen)
     latents = sample(pipe, call, "latent")
     end()
+    if not seen.get("prompt_attention_mask_2", torch.ones(1)).any():
+        seen.pop("input_ids_2", None)  # ByT5 read the negative prompt alone
     if isinstance(pipe, LTXPipeline):
         frames = (call["num_frames"] - 1) // pipe.vae_temporal_compression_ratio + 1
         space = pipe.vae_spatial_compression_ratio
@@ -165,7 +207,9 @@ def expect(pipe, call):
 
 
 def main():
-    options = parser(__doc__, KINDS, "a red fox runs over the quiet hill, at dawn; 3 birds").parse_args()
+    options = parser(__doc__, KINDS, None).parse_args()
+    if options.prompt is None:
+        options.prompt = QUOTING if options.kind == "hunyuan_video15" else PROMPT
     pipe = KINDS[options.kind]()
     write(pipe, options.out)
     call = call_of(options, CALLS, 64)

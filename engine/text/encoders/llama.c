@@ -113,7 +113,7 @@ const text_class text_qwen3 = {
     }
 
 const text_class text_qwen25_vl = {
-    .architectures = {"Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLModel"},
+    .architectures = {"Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLModel", "Qwen2_5_VLTextModel"},
     .model_type = "qwen2_5_vl",
     .prefixes = LANGUAGE_PREFIXES,
     .names = {LLAMA_NAMES},
