@@ -44,7 +44,7 @@ static const dit_architecture architectures[] = {
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
      .joint = true, .guidance_branches = 1, .references = true},
     {.class_name = "HunyuanDiT2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
-     .text_keys = {"text_len", "text_len_t5"}, .paired = true, .guidance_branches = 2},
+     .text_keys = {"text_len", "text_len_t5"}, .paired = true, .prepares = true, .guidance_branches = 2},
     {.class_name = "HunyuanVideo15Transformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .beside_keys = {"glyph_tokens", "picture_tokens"}, .beside_tokens = {256, 729},
      .time_alone = true, .joint = true, .guidance_branches = 2},
@@ -53,9 +53,9 @@ static const dit_architecture architectures[] = {
      .joint = true, .guidance_branches = 1},
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
      .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
-     .time_alone = true},
+     .time_alone = true, .prepares = true},
     {.class_name = "LTXVideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
-     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true},
+     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true},
     {.class_name = "Lumina2Transformer2DModel",
      .kinds = {{"num_refiner_layers", UNIFIED_BLOCK}, {"num_layers", UNIFIED_BLOCK}},
      .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2,
@@ -65,7 +65,7 @@ static const dit_architecture architectures[] = {
      .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", ADALN_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
-     .time_alone = true},
+     .time_alone = true, .prepares = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .joint = true, .guidance_branches = 2, .references = true},
     {.class_name = "SanaTransformer2DModel", .kinds = {{"num_layers", CONVOLVED_BLOCK}},
@@ -74,7 +74,8 @@ static const dit_architecture architectures[] = {
     {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
-     .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true},
+     .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true,
+     .prepares = true},
     {.class_name = "ZImageTransformer2DModel",
      .kinds = {{"n_refiner_layers", UNIFIED_BLOCK}, {"n_layers", UNIFIED_BLOCK}},
      .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2,
@@ -165,6 +166,7 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
         facts->time_width = sizes->time_width ? sizes->time_width : sizes->heads * sizes->head_dim;
     facts->picture_tokens = sizes->picture ? architecture->picture_tokens : 0;
     facts->segments = architecture->per_frame;
+    facts->prepares = architecture->prepares + (architecture->prepares && facts->picture_tokens);
     for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++) DIT_TRY(add_blocks(architecture, sizes, kind, facts));
     if (architecture->paired && facts->layers > 2) facts->skips = facts->layers / 2 - 1;
     return DIT_OK;

@@ -44,6 +44,7 @@ typedef struct {
                                   size; NULL: no such network                                                     */
     double convolved_ratio; /* that of a config without the key                                                */
     bool linear_attention;  /* dit_facts.linear_attention                                                       */
+    bool prepares;          /* blocks project the text, and the picture where there is one, once before step 0   */
     bool joint;             /* text takes part in the self-attention                                               */
     bool drops_text;        /* the last block does not write the text                                              */
     bool paired;            /* block i feeds block layers - 1 - i, so that the number of blocks is even            */

@@ -7,12 +7,14 @@ static const char *const names[DIT_GROUP_COUNT] = {
     DIT_AXIS_LIST(AXIS_NAME, )
 #undef AXIS_NAME
         [DIT_AXIS_WORLD] = "world",
+    [DIT_AXIS_FSDP] = "fsdp",
 };
 static const char *const keys[DIT_GROUP_COUNT] = {
 #define AXIS_KEY(unused, axis, name, needs) [DIT_AXIS_##axis] = name "_degree",
     DIT_AXIS_LIST(AXIS_KEY, )
 #undef AXIS_KEY
         [DIT_AXIS_WORLD] = "rows_degree",
+    [DIT_AXIS_FSDP] = "fsdp_degree",
 };
 
 static const dit_axis_info axes[DIT_GROUP_COUNT] = {
@@ -92,6 +94,17 @@ static const dit_axis_info axes[DIT_GROUP_COUNT] = {
          .label_place = 7,
          .deal_place = 7,
          .greatest = DIT_MAX_DEGREE},
+    [DIT_AXIS_FSDP] = {.xdit = "fully_shard_degree",
+                       .printed = "fsdp",
+                       .help = "ranks of other axes that each hold a part of the blocks' weights",
+                       .prefix = "fsdp",
+                       .example = "fsdp8",
+                       .meaning = "Weights in shards: 8 ranks of the other axes each hold an eighth of the blocks' "
+                                  "weights, and gather a block's before it runs.",
+                       .label_place = 8,
+                       .deal_place = 8,
+                       .greatest = DIT_MAX_DEGREE,
+                       .unsaid = true},
 };
 
 const dit_axis_info *dit_axis_get(dit_axis axis)

@@ -21,7 +21,8 @@ typedef enum {
     DIT_AXIS_DATA, /* slowest */
     DIT_AXIS_COUNT,
     DIT_AXIS_WORLD = DIT_AXIS_COUNT, /* all ranks of the mesh as one group, which share the rows of a decode */
-    DIT_GROUP_COUNT                  /* communicators, counters and volumes have so many entries */
+    DIT_AXIS_FSDP,  /* ranks of other axes that hold equal weights, each a part of them (docs/memory.md) */
+    DIT_GROUP_COUNT /* communicators, counters and volumes have so many entries */
 } dit_axis;
 
 /* The axes from the slowest to the fastest, for lists that are made when the program is compiled: calls ROW(ARGUMENT,
@@ -54,13 +55,13 @@ typedef struct {
     bool unsaid; /* documents leave a degree of 1 out: cases from before the axis keep their ids */
 } dit_axis_info;
 
-/* The row of an axis, or of DIT_AXIS_WORLD. */
+/* The row of an axis, of DIT_AXIS_WORLD or of DIT_AXIS_FSDP. */
 const dit_axis_info *dit_axis_get(dit_axis axis);
-const char *dit_axis_name(dit_axis axis); /* "ulysses", and "world"              */
-const char *dit_axis_key(dit_axis axis);  /* "ulysses_degree", and "rows_degree" */
-/* Finds an axis, or "world", by its name; false when there is none. */
+const char *dit_axis_name(dit_axis axis); /* "ulysses", "world", "fsdp"                       */
+const char *dit_axis_key(dit_axis axis);  /* "ulysses_degree", "rows_degree", "fsdp_degree" */
+/* Finds an axis, "world" or "fsdp" by its name; false when there is none. */
 bool dit_axis_from_name(const char *name, dit_axis *out);
-/* The axis, or DIT_AXIS_WORLD, with that place in labels, or in deals. `place` is from 0, below DIT_GROUP_COUNT. */
+/* The axis, DIT_AXIS_WORLD or DIT_AXIS_FSDP, with that place in labels, or in deals. `place` is from 0, below DIT_GROUP_COUNT. */
 dit_axis dit_axis_at_label(int place);
 dit_axis dit_axis_at_deal(int place);
 

@@ -207,6 +207,11 @@ dit_status dit_cache_check(const dit_cache *cache, const dit_parallel *parallel,
     if (facts->two_transformers)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside two transformers"),
                               "what the first one kept says nothing of the second: set cache to none");
+    if (parallel->fsdp_degree > 1)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "a cache beside fsdp_degree %d", parallel->fsdp_degree),
+            "blocks that a step leaves out would be gathered for nothing, and not by all ranks alike: "
+            "set cache to none, or fsdp_degree to 1");
     DIT_TRY(check_frames(cache, parallel));
     DIT_TRY(check_blocks(cache, facts));
     DIT_TRY(check_branches(cache, parallel, facts));

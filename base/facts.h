@@ -82,6 +82,8 @@ typedef struct {
         picture_channels;  /* floats that a picture lays beside each token of the latent (FLUX.1 Fill), as the model's
                                  config says, not a case; 0: none */
     int64_t element_bytes; /* of activations; 0: 4. Latents have 4 always          */
+    int64_t prepares;      /* how often a run goes through its blocks before the first step: to project a text, or a
+                              picture, that they only read */
 } dit_facts;
 /* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
 dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);

@@ -1,6 +1,7 @@
 #include "base/footprint.h"
 
 #include "base/mesh.h"
+#include "base/parallel.h"
 #include "base/patches.h"
 #include "base/share.h"
 
@@ -110,6 +111,38 @@ void dit_memory_offload(const dit_parallel *parallel, const dit_facts *facts, co
     int64_t inside = bytes[0] - (outside > 0 ? outside : 0), block = inside / (s.blocks.count ? s.blocks.count : 1);
     int64_t held = offload->resident_weights + block;
     if (offload->tier != DIT_OFFLOAD_NONE && inside > held) bytes[0] += held - inside;
+}
+
+/* Estimates the bytes of the weights of a run of blocks, with a tensor rank's share of their attentions and MLPs. */
+static int64_t run_bytes(const dit_share *s, const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t shared = dit_facts_shared_parameters(facts, blocks);
+    return (dit_facts_block_parameters(facts, blocks) - shared + shared / s->t) * s->element;
+}
+
+int64_t dit_memory_block_bytes(const dit_parallel *parallel, const dit_facts *facts, int rank, int64_t index)
+{
+    dit_share s = dit_share_of(parallel, facts, rank);
+    dit_range own = dit_parallel_stage(parallel, facts, (int)s.stage);
+    dit_block_run block = dit_facts_blocks(facts, own.first + index, 1);
+    return run_bytes(&s, facts, &block);
+}
+
+void dit_memory_shards(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
+{
+    int rank = heaviest_rank(parallel, facts);
+    dit_share s = dit_share_of(parallel, facts, rank);
+    int64_t degree = dit_parallel_degree(parallel, DIT_AXIS_FSDP), largest = 0, held = 0;
+    int64_t inside = run_bytes(&s, facts, &s.blocks), at_once = parallel->fsdp_prefetch + 1;
+    if (degree == 1) return;
+    for (int64_t i = 0; i < s.blocks.count; i++) {
+        int64_t block = dit_memory_block_bytes(parallel, facts, rank, i);
+        held += dit_residency_piece(block, degree);
+        if (block > largest) largest = block;
+    }
+    held += (at_once < s.blocks.count ? at_once : s.blocks.count) * largest;
+    if (inside > bytes[0]) inside = bytes[0];
+    if (inside > held) bytes[0] += held - inside;
 }
 
 /* Counts rows of all outputs of the modules that a cache keeps, and the rows of the longest one. */

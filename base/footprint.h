@@ -22,6 +22,11 @@ void dit_memory_predict_cached(const dit_parallel *parallel, const dit_facts *fa
  * block on its way. */
 void dit_memory_offload(const dit_parallel *parallel, const dit_facts *facts, const dit_offload *offload,
                         int64_t bytes[4]);
+/* Estimates the bytes of block `index`, from 0, of a rank's stage. */
+int64_t dit_memory_block_bytes(const dit_parallel *parallel, const dit_facts *facts, int rank, int64_t index);
+/* Lowers an estimate to what stays where weights of blocks lie in shards: those outside of blocks, a rank's pieces, and
+ * the blocks that are gathered at once. Nothing where fsdp_degree is 1. */
+void dit_memory_shards(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4]);
 /* Estimates the bytes that one rank keeps beside its own to emulate a cache. */
 int64_t dit_memory_cache_oracle(const dit_facts *facts, const dit_cache *cache);
 

@@ -133,6 +133,20 @@ static bool take_ring(const char *word, dit_parallel *out)
     return true;
 }
 
+/* "fsdp8", whose weights are gathered one block ahead */
+static bool take_shards(const char *word, dit_parallel *out)
+{
+    const dit_axis_info *info = dit_axis_get(DIT_AXIS_FSDP);
+    size_t prefix = strlen(info->prefix);
+    char *end;
+    if (strncmp(word, info->prefix, prefix) != 0) return false;
+    long degree = strtol(word + prefix, &end, 10);
+    if (degree < 2 || degree > info->greatest || *end) return false;
+    out->fsdp_degree = (int)degree;
+    out->fsdp_prefetch = 1;
+    return true;
+}
+
 static bool take_word(const char *word, dit_parallel *out, int *stages)
 {
     int degree = atoi(word + strcspn(word, "0123456789"));
@@ -142,7 +156,7 @@ static bool take_word(const char *word, dit_parallel *out, int *stages)
         return true;
     }
     return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method) ||
-           take_stages(word, out, stages) || take_ring(word, out);
+           take_stages(word, out, stages) || take_ring(word, out) || take_shards(word, out);
 }
 
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out)

@@ -320,12 +320,30 @@ static dit_status check_convolutions(const dit_parallel *parallel, const dit_fac
     return DIT_OK;
 }
 
+/* Tensor ranks and stages have other weights. */
+static dit_status check_shards(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int degree = dit_parallel_degree(parallel, DIT_AXIS_FSDP), equals = dit_parallel_equal_ranks(parallel);
+    if (degree == 1) return DIT_OK;
+    if (equals % degree)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
+                                       "fsdp_degree %d does not divide the %d ranks that hold equal weights", degree,
+                                       equals),
+                              "shards lie over ranks of the ulysses, ring, patch, cfg and data axes: tensor ranks and "
+                              "pipefusion stages hold other weights");
+    if (facts->two_transformers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "fsdp_degree %d beside two transformers", degree),
+                              "weights of one transformer alone can lie in shards; divide them by tensor_degree");
+    return DIT_OK;
+}
+
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world,        check_stages, check_listed_stages, check_patches, check_frames, check_displaced,
-        check_rows,         check_cfg,    check_heads,         check_tokens,  check_text,   check_images,
-        check_transformers, check_ring,   check_switch,        check_norms,   check_linear, check_convolutions,
+        check_world,     check_stages, check_listed_stages, check_patches, check_frames,
+        check_displaced, check_rows,   check_cfg,           check_heads,   check_tokens,
+        check_text,      check_images, check_transformers,  check_ring,    check_switch,
+        check_norms,     check_linear, check_convolutions,  check_shards,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -20,7 +20,8 @@ extern "C" {
 void dit_mesh_coordinates(const dit_parallel *parallel, int rank, int coordinates[DIT_AXIS_COUNT]);
 int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT]);
 /* Lists the ranks of the group of `rank` along `axis`, in order; `ranks` holds at least the axis's degree (for the
- * world its size). Returns the size. */
+ * world its size). Returns the size. The groups along DIT_AXIS_FSDP cut the ranks of equal weights, in rank order, into
+ * runs of fsdp_degree, which divides their number: neighbours hold each other's shards. */
 int dit_mesh_group(const dit_parallel *parallel, int rank, dit_axis axis, int *ranks);
 /* Prints one line per rank: coordinates and groups. */
 void dit_mesh_print(const dit_parallel *parallel, FILE *file);

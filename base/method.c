@@ -138,8 +138,8 @@ void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_me
     dit_method left = {.patch_method = patch_method, .ring_method = ring_method};
     size_t used = 0;
     memcpy(left.axes, axes, sizeof left.axes);
-    for (int i = 1; i <= DIT_GROUP_COUNT; i++) { /* the world's last, behind the fastest */
-        dit_axis axis = i == DIT_GROUP_COUNT ? DIT_AXIS_WORLD : (dit_axis)(DIT_AXIS_COUNT - i);
+    for (int i = 1; i <= DIT_AXIS_COUNT + 1; i++) { /* the world's last, behind the fastest */
+        dit_axis axis = i > DIT_AXIS_COUNT ? DIT_AXIS_WORLD : (dit_axis)(DIT_AXIS_COUNT - i);
         const dit_method_row *row = left.axes[axis] ? row_of_axis(&left, axis) : NULL;
         if (!row || used >= DIT_METHOD_NAME) continue;
         for (int k = 0; k < row->axis_count; k++) left.axes[row->axes[k]] = false;

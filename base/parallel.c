@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT + 1] = {"auto", "split", "replicate"};
-enum { MAX_STEPS = 100000, MAX_BANDS = 4096, MAX_FRAMES = 1 << 20 };
+enum { MAX_STEPS = 100000, MAX_BANDS = 4096, MAX_FRAMES = 1 << 20, MAX_PREFETCH = 64 };
+static const char prefetch_key[] = "fsdp_prefetch";
 
 const char *dit_joint_text_name(dit_joint_text layout)
 {
@@ -28,7 +29,9 @@ const char *const *dit_joint_text_names(void)
 
 int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis)
 {
-    int degree = axis == DIT_AXIS_WORLD ? parallel->rows_degree : parallel->degree[axis];
+    int degree = axis == DIT_AXIS_WORLD  ? parallel->rows_degree
+                 : axis == DIT_AXIS_FSDP ? parallel->fsdp_degree
+                                         : parallel->degree[axis];
     return degree > 0 ? degree : 1;
 }
 
@@ -48,6 +51,13 @@ int dit_parallel_sequence_degree(const dit_parallel *parallel)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         if (dit_axis_get((dit_axis)axis)->sequence) degree *= dit_parallel_degree(parallel, (dit_axis)axis);
     return degree;
+}
+
+int dit_parallel_equal_ranks(const dit_parallel *parallel)
+{
+    dit_parallel mesh = *parallel;
+    mesh.rows_degree = mesh.degree[DIT_AXIS_TENSOR] = mesh.degree[DIT_AXIS_PIPEFUSION] = 1;
+    return dit_parallel_world_size(&mesh);
 }
 
 int dit_parallel_inner_ring(const dit_parallel *parallel)
@@ -155,17 +165,32 @@ static dit_status read_ring(const dit_json *doc, const cJSON *object, const char
                          dit_ring_method_name(DIT_RING_DOUBLE));
 }
 
+static dit_status read_shards(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
+{
+    int64_t degree = 1, prefetch = 1;
+    char at[256];
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_FSDP), 1, DIT_MAX_DEGREE, &degree));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, prefetch_key, 0, MAX_PREFETCH, &prefetch));
+    out->fsdp_degree = (int)degree;
+    out->fsdp_prefetch = degree > 1 ? (int)prefetch : 0;
+    snprintf(at, sizeof at, "%s/%s", pointer, prefetch_key);
+    if (degree > 1 || !cJSON_GetObjectItemCaseSensitive(object, prefetch_key)) return DIT_OK;
+    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s without %s above 1", prefetch_key,
+                         dit_axis_key(DIT_AXIS_FSDP));
+}
+
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + RING_KEYS + 3] = {0};
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + RING_KEYS + 4] = {0};
     int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = dit_axis_key((dit_axis)axis);
     keys[DIT_GROUP_COUNT] = "joint_text";
     keys[DIT_GROUP_COUNT + 1] = "context_first";
-    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
-    for (int i = 0; i < RING_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + DISPLACED_KEYS + i] = ring_keys[i];
+    keys[DIT_GROUP_COUNT + 2] = prefetch_key;
+    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 3 + i] = displaced_keys[i];
+    for (int i = 0; i < RING_KEYS; i++) keys[DIT_GROUP_COUNT + 3 + DISPLACED_KEYS + i] = ring_keys[i];
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
@@ -174,6 +199,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     }
     DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, DIT_MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
+    DIT_TRY(read_shards(doc, object, pointer, out));
     DIT_TRY(read_displaced(doc, object, pointer, out));
     DIT_TRY(read_ring(doc, object, pointer, out));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "context_first", &out->context_first));
@@ -222,6 +248,9 @@ dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
     add_ring(&w, parallel, object);
     if (parallel->context_first) dit_json_put_bool(&w, object, "context_first", true);
     if (parallel->rows_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree);
+    if (parallel->fsdp_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_FSDP), parallel->fsdp_degree);
+    if (parallel->fsdp_degree > 1 && parallel->fsdp_prefetch != 1)
+        dit_json_put_int(&w, object, prefetch_key, parallel->fsdp_prefetch);
     dit_json_put_string(&w, object, "joint_text", joint_text_names[parallel->joint_text]);
     return w.status;
 }

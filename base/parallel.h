@@ -42,15 +42,18 @@ typedef struct {
     int inner_ring;              /* of its double ring: ranks of an inner ring; 0: dit_parallel_inner_ring's choice */
     bool context_first;          /* ring ranks are nearer to each other than Ulysses ranks */
     dit_habits habits;           /* of the software whose run is predicted; no document has them */
-    int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+    int rows_degree;   /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                           mesh's, and where there is no mesh, so many */
+    int fsdp_degree;   /* ranks that hold the weights of blocks in shards. No axis: they are ranks of other axes */
+    int fsdp_prefetch; /* blocks whose weights are gathered ahead of their use; where fsdp_degree is 1: 0 */
 } dit_parallel;
 
 /* Reads {"ulysses_degree":2,...,"joint_text":"auto","rows_degree":1}; absent degrees are 1, unknown keys are errors. To
- * JSON, rows_degree is left out where it is 1. */
+ * JSON, rows_degree and fsdp_degree are left out where they are 1, and fsdp_prefetch where it is 1. */
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out);
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object);
-/* Returns the number of ranks along `axis`, at least 1; along DIT_AXIS_WORLD it is rows_degree. */
+/* Returns the number of ranks along `axis`, at least 1; along DIT_AXIS_WORLD it is rows_degree, along
+ * DIT_AXIS_FSDP fsdp_degree. */
 int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis);
 /* True if K and V of the step before are used: with stages, or with displaced patches. */
 bool dit_parallel_is_displaced(const dit_parallel *parallel);
@@ -62,6 +65,8 @@ int dit_parallel_inner_ring(const dit_parallel *parallel);
 dit_status dit_inner_ring_check(int64_t ring_degree, int64_t inner_ring);
 /* Returns patch * ring * ulysses, the number of ranks that share the rows of an image. */
 int dit_parallel_sequence_degree(const dit_parallel *parallel);
+/* Returns how many ranks hold equal weights: all but tensor ranks and stages. */
+int dit_parallel_equal_ranks(const dit_parallel *parallel);
 
 #ifdef __cplusplus
 }

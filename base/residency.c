@@ -10,6 +10,11 @@
 enum { MAX_DEPTH = 64 };
 
 const char *const dit_offload_tiers[] = {"none", "host", "disk", NULL};
+
+const char *dit_offload_tier_name(dit_offload_tier tier)
+{
+    return tier == DIT_OFFLOAD_PEERS ? "peers" : dit_offload_tiers[tier];
+}
 const char *const dit_residency_policies[] = {"belady", "lru", "prefetch", NULL};
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +103,8 @@ dit_status dit_residency_init(const dit_offload *rules, int count, const int64_t
     }
     memcpy(r->bytes, bytes, (size_t)count * sizeof *bytes);
     int64_t least = widest_window(r);
-    if (least <= rules->resident_weights) return DIT_OK;
+    if (rules->tier == DIT_OFFLOAD_PEERS) r->rules.resident_weights = least;
+    if (least <= r->rules.resident_weights) return DIT_OK;
     int window = window_of(rules, count);
     dit_residency_release(r);
     return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY,
@@ -138,17 +144,35 @@ static void move(dit_residency *r, int chunk, bool load)
     r->loaded_bytes += r->bytes[chunk];
 }
 
-void dit_residency_use(dit_residency *r, int chunk)
+/* Where nothing follows this cycle, nothing is loaded beyond its end. */
+static void move_shards(dit_residency *r, int chunk, int before)
 {
-    r->move_count = 0;
-    r->cyclic = r->cyclic && chunk == (r->last + 1) % r->count;
-    r->last = chunk;
+    int ahead = window_of(&r->rules, r->count);
+    if (before >= 0 && r->resident[before]) move(r, before, false);
+    for (int k = 0; k < ahead && (r->follows || chunk + k < r->count); k++)
+        if (!r->resident[(chunk + k) % r->count]) move(r, (chunk + k) % r->count, true);
+}
+
+static void make_room(dit_residency *r, int chunk)
+{
     for (int k = 0; k < window_of(&r->rules, r->count); k++) {
         int wanted = (chunk + k) % r->count;
         if (r->resident[wanted]) continue;
         while (r->used_bytes + r->bytes[wanted] > r->rules.resident_weights) move(r, choose_victim(r, chunk), false);
         move(r, wanted, true);
     }
+}
+
+void dit_residency_use(dit_residency *r, int chunk)
+{
+    int before = r->last;
+    r->move_count = 0;
+    r->cyclic = r->cyclic && chunk == (r->last + 1) % r->count;
+    r->last = chunk;
+    if (r->rules.tier == DIT_OFFLOAD_PEERS)
+        move_shards(r, chunk, before);
+    else
+        make_room(r, chunk);
     r->hits += !r->fresh[chunk];
     r->fresh[chunk] = false;
     r->used_at[chunk] = ++r->uses;
@@ -158,7 +182,7 @@ void dit_residency_use(dit_residency *r, int chunk)
 
 int64_t dit_residency_closed_loads(const dit_offload *rules, int64_t blocks, int64_t room, int64_t uses)
 {
-    if (uses == 0) return 0;
+    if (uses == 0 || rules->tier == DIT_OFFLOAD_PEERS) return uses;
     int64_t depth = rules->depth, touched = uses + depth;
     if (touched <= blocks || room >= blocks) return touched < blocks ? touched : blocks;
     if (rules->policy == DIT_RESIDENCY_LRU) return uses;
@@ -172,6 +196,12 @@ static bool are_equal(int count, const int64_t *bytes)
     for (int i = 1; i < count; i++)
         if (bytes[i] != bytes[0]) return false;
     return count > 0;
+}
+
+int64_t dit_residency_piece(int64_t bytes, int64_t ranks)
+{
+    const int64_t least = 64 * ranks;
+    return (bytes + least - 1) / least * 64;
 }
 
 /* Counts the loads of one use. */
@@ -188,7 +218,8 @@ dit_status dit_residency_predict(const dit_offload *rules, int count, const int6
     DIT_TRY(dit_residency_init(rules, count, bytes, &r));
     memset(loads, 0, (size_t)count * sizeof *loads);
     *total = 0;
-    for (int64_t i = 0; i < first + uses; i++) {
+    for (int64_t i = first; i < first + uses && rules->tier == DIT_OFFLOAD_PEERS; i++) loads[i % count]++;
+    for (int64_t i = 0; i < first + uses && rules->tier != DIT_OFFLOAD_PEERS; i++) {
         dit_residency_use(&r, (int)(i % count));
         if (i >= first) add_loads(&r, loads);
     }

@@ -6,6 +6,9 @@
  * (Belady, IBM Systems Journal 5, 1966), and `prefetch` does as belady, but reads `depth` chunks ahead of the one in
  * use, which are not dropped meanwhile. All is integer arithmetic on a table: the engine acts on the moves, a count of
  * them alone needs no weights. A use out of the cycle is allowed, and only makes the guess about the next use wrong.
+ *
+ * Chunks that come from peers have no room of their own: the one that was used goes before the next one is used, and the
+ * chunk in use and `depth` ahead of it are held. So every use is one load, and no more than 1 + depth chunks are there.
  */
 #ifndef DIT_BASE_RESIDENCY_H
 #define DIT_BASE_RESIDENCY_H
@@ -16,8 +19,15 @@
 extern "C" {
 #endif
 
-/* Where weights lie that are not resident. */
-typedef enum { DIT_OFFLOAD_NONE, DIT_OFFLOAD_HOST, DIT_OFFLOAD_DISK, DIT_OFFLOAD_COUNT } dit_offload_tier;
+/* Where weights lie that are not resident. Documents name those below COUNT; peers follow from fsdp_degree: each rank
+ * of a group keeps a piece of every chunk, and the pieces are gathered. */
+typedef enum {
+    DIT_OFFLOAD_NONE,
+    DIT_OFFLOAD_HOST,
+    DIT_OFFLOAD_DISK,
+    DIT_OFFLOAD_COUNT,
+    DIT_OFFLOAD_PEERS = DIT_OFFLOAD_COUNT
+} dit_offload_tier;
 typedef enum {
     DIT_RESIDENCY_BELADY,
     DIT_RESIDENCY_LRU,
@@ -33,6 +43,8 @@ typedef struct {
     int depth;                /* chunks that are read ahead; 0 unless prefetch */
     int64_t resident_weights; /* bytes that chunks may take together           */
 } dit_offload;
+
+const char *dit_offload_tier_name(dit_offload_tier tier); /* "peers", too */
 
 /* Reads {"tier": "disk", "policy": "prefetch", "depth": 1, "resident_weights": bytes}; no policy: prefetch, no depth: 1.
  * NULL for `object`: nothing is offloaded. Errors: DIT_ERR_JSON_*. */
@@ -58,6 +70,7 @@ typedef struct {
     int move_count; /* of the newest use */
     int last;       /* the chunk in use; -1: none yet */
     bool cyclic;    /* every use so far was the next one of the cycle */
+    bool follows;   /* of peers: another cycle follows this one, so that its first chunks may be loaded ahead */
     int64_t uses, hits, loads;
     int64_t used_bytes, peak_bytes, loaded_bytes;
 } dit_residency;
@@ -74,10 +87,12 @@ void dit_residency_use(dit_residency *residency, int chunk);
  * All fit: each is loaded once. lru: every use loads, because the chunk that is needed next was used longest ago. belady
  * drops the chunk that was just used; after the first round, room - 1 hits are followed by blocks - room loads, with
  * period blocks - 1. Reading `depth` ahead touches chunks so much earlier and keeps so many from being dropped: room -
- * 1 - depth hits, then blocks - room loads, with period blocks - 1 - depth. */
+ * 1 - depth hits, then blocks - room loads, with period blocks - 1 - depth. From peers: every use loads. */
 int64_t dit_residency_closed_loads(const dit_offload *rules, int64_t blocks, int64_t room, int64_t uses);
-/* Counts what uses [first, first + uses) of a cycle that begins with nothing resident load. loads [count]: of each chunk,
- * by the table; *total: of all, by the closed form where chunks are equal, else the sum. Errors: those of init. */
+/* Rounds up the piece of a chunk of `bytes` that each of `ranks` peers keeps: to 64 bytes. */
+int64_t dit_residency_piece(int64_t bytes, int64_t ranks);
+/* Counts what uses [first, first + uses) of a cycle that begins with nothing resident load; from peers, that they are
+ * loaded for. loads [count]: of each chunk, by the table; *total: of all, by the closed form where chunks are equal, else the sum. Errors: those of init. */
 dit_status dit_residency_predict(const dit_offload *rules, int count, const int64_t *bytes, int64_t first, int64_t uses,
                                  int64_t *loads, int64_t *total);
 

@@ -62,6 +62,10 @@
  *   norms    with cfg_normalization ulysses, then ring or    N-1 a guided step     images 2 g 8
  *            patch add up g norms of an image, twice
  *
+ *   fsdp     a rank's piece of each block, of w bytes in     N-1 a pass, a band    w / N, to a multiple of 64
+ *            memory, before the block runs; also where a     and a preparation
+ *            preparation goes through the blocks (facts)
+ *
  *   cache    two sums of each test, over ulysses, then ring, N-1 a test             16, times the degrees before
  *            then cfg: each gathers what the one before has easycache: four         32, times the degrees before
  *
@@ -77,11 +81,13 @@
  *
  * Sources: Jacobs et al., DeepSpeed-Ulysses (arXiv:2309.14509); Liu et al., Ring Attention (arXiv:2310.01889); Fang and
  * Zhao, USP (arXiv:2405.07719); Fang et al., PipeFusion (arXiv:2405.14430); Li et al., DistriFusion (arXiv:2402.19481);
- * Shoeybi et al., Megatron-LM (arXiv:1909.08053). Exact for joint text, which the papers leave out.
+ * Shoeybi et al., Megatron-LM (arXiv:1909.08053); Rajbhandari et al., ZeRO (arXiv:1910.02054). Exact for joint text, which the papers leave out.
  */
 #include "base/volume.h"
 
+#include "base/footprint.h"
 #include "base/patches.h"
+#include "base/residency.h"
 #include "base/share.h"
 
 #include <string.h>
@@ -477,6 +483,20 @@ void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *fa
         if (use->separate && agree[i] == DIT_AXIS_CFG) continue;
         add(&out->at[agree[i]][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP], use->tests * (degree - 1), bytes);
         bytes *= degree;
+    }
+}
+
+void dit_volume_predict_shards(const dit_parallel *parallel, const dit_facts *facts, int rank,
+                               const int64_t *block_bytes, int64_t count, dit_volume_table *out)
+{
+    dit_share s = dit_share_of(parallel, facts, rank);
+    dit_volume *volume = &out->at[DIT_AXIS_FSDP][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+    int64_t degree = dit_parallel_degree(parallel, DIT_AXIS_FSDP);
+    int64_t uses = count_micro_steps(&s.passes) + facts->prepares;
+    if (!block_bytes) count = s.blocks.count;
+    for (int64_t i = 0; i < count && degree > 1; i++) {
+        int64_t bytes = block_bytes ? block_bytes[i] : dit_memory_block_bytes(parallel, facts, rank, i);
+        add(volume, uses * (degree - 1), dit_residency_piece(bytes, degree));
     }
 }
 

@@ -59,6 +59,10 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
  * what dit_volume_predict gives. */
 void dit_volume_predict_cached(const dit_parallel *parallel, const dit_facts *facts, const dit_cache_use *use, int rank,
                                dit_volume_table *out);
+/* Adds what `rank` sends of its shard of weights, where fsdp_degree is above 1. block_bytes: of each of the `count` blocks
+ * of its stage, as they lie in memory; NULL: an estimate from the facts stands for them. */
+void dit_volume_predict_shards(const dit_parallel *parallel, const dit_facts *facts, int rank,
+                               const int64_t *block_bytes, int64_t count, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 /* Scales bytes of fp32 to elements of `element_bytes`, because a simulation counts everything in its own dtype. */
 void dit_volume_resize(dit_volume_table *table, int element_bytes);

@@ -228,6 +228,23 @@ static void rows_are_shared_by_all_ranks_of_any_mesh(void **state)
     }
 }
 
+static void shards_lie_over_ranks_of_equal_weights(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel stages = with_stages(mesh(2, 1, 2, 1), 2);
+    (void)state;
+    assert_int_equal(dit_parallel_equal_ranks(&stages), 4);
+    for (stages.fsdp_degree = 1; stages.fsdp_degree <= 4; stages.fsdp_degree *= 2)
+        expect_refusal(&stages, &facts, DIT_OK, "");
+    expect_refusal(&stages, &facts, DIT_ERR_CONSTRAINT_PRODUCT, "fsdp_degree 8 does not divide the 4 ranks");
+    stages.fsdp_degree = 3;
+    expect_refusal(&stages, &facts, DIT_ERR_CONSTRAINT_PRODUCT, "fsdp_degree 3");
+    stages.fsdp_degree = 2;
+    facts.two_transformers = true;
+    stages.warmup_steps = (int)facts.steps;
+    expect_refusal(&stages, &facts, DIT_ERR_CONSTRAINT_METHOD, "two transformers");
+}
+
 /* Video-Infinity cuts a clip between frames, and a halo reaches the neighbour alone. */
 static void runs_of_frames_are_equal_and_see_their_neighbours(void **state)
 {
@@ -307,6 +324,7 @@ int main(void)
         cmocka_unit_test(stale_steps_need_one_transformer),
         cmocka_unit_test(frames_are_cut_one_by_one),
         cmocka_unit_test(rows_are_shared_by_all_ranks_of_any_mesh),
+        cmocka_unit_test(shards_lie_over_ranks_of_equal_weights),
         cmocka_unit_test(runs_of_frames_are_equal_and_see_their_neighbours),
         cmocka_unit_test(patches_that_see_a_part_keep_the_text_whole),
         cmocka_unit_test(joint_text_splits_only_where_it_divides),

@@ -65,6 +65,31 @@ static void groups_of_an_axis_partition_the_world(void **state)
     }
 }
 
+/* Tensor ranks and stages are in groups of their own; the others are cut into neighbours. */
+static void groups_of_shards_hold_equal_weights(void **state)
+{
+    dit_parallel parallel = {
+        .degree = {[DIT_AXIS_TENSOR] = 2, [DIT_AXIS_ULYSSES] = 2, [DIT_AXIS_PIPEFUSION] = 2, [DIT_AXIS_CFG] = 2},
+        .fsdp_degree = 2};
+    int ranks[16], own[DIT_AXIS_COUNT], other[DIT_AXIS_COUNT];
+    (void)state;
+    for (; parallel.fsdp_degree <= 4; parallel.fsdp_degree *= 2)
+        for (int rank = 0; rank < 16; rank++) {
+            bool found = false;
+            assert_int_equal(dit_mesh_group(&parallel, rank, DIT_AXIS_FSDP, ranks), parallel.fsdp_degree);
+            dit_mesh_coordinates(&parallel, rank, own);
+            for (int i = 0; i < parallel.fsdp_degree; i++) {
+                dit_mesh_coordinates(&parallel, ranks[i], other);
+                assert_int_equal(own[DIT_AXIS_TENSOR], other[DIT_AXIS_TENSOR]);
+                assert_int_equal(own[DIT_AXIS_PIPEFUSION], other[DIT_AXIS_PIPEFUSION]);
+                if (parallel.fsdp_degree == 2) assert_int_equal(own[DIT_AXIS_CFG], other[DIT_AXIS_CFG]);
+                assert_true(i == 0 || ranks[i] > ranks[i - 1]);
+                found = found || ranks[i] == rank;
+            }
+            assert_true(found);
+        }
+}
+
 static void labels_name_what_is_above_one(void **state)
 {
     char label[64];
@@ -106,6 +131,7 @@ int main(void)
         cmocka_unit_test(ulysses_varies_fastest_then_ring_then_cfg_then_data),
         cmocka_unit_test(context_first_makes_ring_ranks_neighbours),
         cmocka_unit_test(groups_of_an_axis_partition_the_world),
+        cmocka_unit_test(groups_of_shards_hold_equal_weights),
         cmocka_unit_test(labels_name_what_is_above_one),
         cmocka_unit_test(a_mesh_prints_who_works_with_whom),
     };

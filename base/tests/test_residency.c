@@ -125,6 +125,38 @@ static void chunks_of_other_sizes_stay_within_the_room(void **state)
     dit_residency_release(&r);
 }
 
+/* Images of three forwards; the last one of each loads nothing beyond its end. */
+static void from_peers_every_use_loads_and_no_more_than_those_ahead_are_there(void **state)
+{
+    (void)state;
+    for (int blocks = 1; blocks < 9; blocks++)
+        for (int depth = 0; depth < 11; depth++) {
+            dit_offload rules = {.tier = DIT_OFFLOAD_PEERS, .policy = DIT_RESIDENCY_PREFETCH, .depth = depth};
+            dit_residency r = table_of(&rules, blocks);
+            int64_t loads[MOST], total, held = 100 * (depth + 1 < blocks ? depth + 1 : blocks);
+            for (int use = 0; use < 6 * blocks; use++) {
+                r.follows = use / blocks % 3 < 2;
+                dit_residency_use(&r, use % blocks);
+                assert_true(r.resident[use % blocks] && r.used_bytes <= held);
+                if (use % (3 * blocks) == 3 * blocks - 1) assert_int_equal(r.loads, use + 1);
+            }
+            assert_true(r.cyclic && r.hits == 0 && r.peak_bytes == held);
+            assert_int_equal(dit_residency_predict(&rules, blocks, r.bytes, blocks, 2 * blocks, loads, &total), DIT_OK);
+            assert_int_equal(total, 2 * blocks);
+            for (int i = 0; i < blocks; i++) assert_int_equal(loads[i], 2);
+            dit_residency_release(&r);
+        }
+}
+
+static void a_piece_is_a_multiple_of_64_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(dit_residency_piece(1024, 4), 256);
+    assert_int_equal(dit_residency_piece(1025, 4), 320);
+    assert_int_equal(dit_residency_piece(64, 3), 64);
+    assert_int_equal(dit_residency_piece(0, 3), 0);
+}
+
 static void a_use_out_of_the_cycle_is_allowed_and_told(void **state)
 {
     dit_offload rules = rules_of(DIT_RESIDENCY_BELADY, 0, 2);
@@ -183,6 +215,8 @@ int main(void)
         cmocka_unit_test(no_choice_of_victims_loads_less_than_belady),
         cmocka_unit_test(what_is_read_ahead_is_not_dropped),
         cmocka_unit_test(chunks_of_other_sizes_stay_within_the_room),
+        cmocka_unit_test(from_peers_every_use_loads_and_no_more_than_those_ahead_are_there),
+        cmocka_unit_test(a_piece_is_a_multiple_of_64_bytes),
         cmocka_unit_test(a_use_out_of_the_cycle_is_allowed_and_told),
         cmocka_unit_test(too_little_room_is_refused),
         cmocka_unit_test(settings_are_read_strictly),

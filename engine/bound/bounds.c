@@ -156,7 +156,8 @@ static dit_status run_steps(const dit_json *doc, own_steps *own, dit_pipeline *p
     out->host_s = ended.host_busy_s - began.host_busy_s;
     out->floor_s = ended.flops / dit_sim_get_device(own->sim)->peak_flops_per_s;
     add_steps(own, out);
-    bool alike = !dit_parallel_is_displaced(&p->rt.parallel) && own->lone->size <= WIRE_RANKS;
+    bool whole = dit_parallel_degree(&p->rt.parallel, DIT_AXIS_FSDP) == 1; /* shards have groups of other distances */
+    bool alike = whole && !dit_parallel_is_displaced(&p->rt.parallel) && own->lone->size <= WIRE_RANKS;
     return alike ? dit_lone_rank_wire(own->lone, &out->wire_s) : DIT_OK;
 }
 
@@ -202,7 +203,8 @@ static dit_status bound_rank(const dit_json *doc, int rank, int size, bounds *ou
     own_steps own = {.sim = sim, .lone = &lone};
     if (st == DIT_OK) {
         own.steps = kase.steps;
-        own.unlike = dit_parallel_is_displaced(&kase.parallel) || kase.cache.policy != DIT_CACHE_NONE;
+        own.unlike = dit_parallel_is_displaced(&kase.parallel) || kase.cache.policy != DIT_CACHE_NONE ||
+                     kase.parallel.fsdp_degree > 1;
     }
     if (st == DIT_OK) st = run_alone(doc, &kase, &own, out);
     dit_lone_rank_finish(&lone);

@@ -64,7 +64,12 @@ static dit_status read_offload(const dit_json *doc, dit_case *out)
     const cJSON *offload = NULL;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "offload", &offload));
     DIT_TRY(dit_offload_read(doc, offload, "/offload", &out->offload));
-    if (out->offload.tier == DIT_OFFLOAD_NONE || !out->two_transformers) return DIT_OK;
+    if (out->offload.tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    if (out->parallel.fsdp_degree > 1)
+        return dit_json_fail(doc, "/offload", DIT_ERR_CONSTRAINT_METHOD,
+                             "beside fsdp_degree %d: weights in shards are gathered from ranks, not read",
+                             out->parallel.fsdp_degree);
+    if (!out->two_transformers) return DIT_OK;
     return dit_json_fail(doc, "/offload", DIT_ERR_UNSUPPORTED, "weights of two transformers do not stream");
 }
 

@@ -141,13 +141,19 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
 dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_axis axis, dit_comm_counters *counters,
                                     dit_comm **out)
 {
-    int coordinates[DIT_AXIS_COUNT], size = parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+    int size = dit_parallel_degree(parallel, axis), own = 0;
     *out = NULL;
-    dit_mesh_coordinates(parallel, rank, coordinates);
+    int *ranks = calloc((size_t)dit_parallel_world_size(parallel), sizeof *ranks);
     dit_comm *comm = calloc(1, sizeof *comm);
-    if (!comm) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
-    *comm =
-        (dit_comm){.ops = &dit_comm_count, .rank = coordinates[axis], .size = size, .axis = axis, .counters = counters};
+    if (!comm || !ranks) {
+        free(ranks);
+        free(comm);
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
+    }
+    dit_mesh_group(parallel, rank, axis, ranks);
+    while (own < size - 1 && ranks[own] != rank) own++;
+    free(ranks);
+    *comm = (dit_comm){.ops = &dit_comm_count, .rank = own, .size = size, .axis = axis, .counters = counters};
     dit_status st = dit_comm_count_group(comm->rank, size, &comm->group);
     comm->host_ops = comm->ops, comm->host_group = comm->group;
     if (st != DIT_OK)

@@ -3,11 +3,12 @@
  *
  * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0, "habits"?: of other software that is counted
  * (base/habits.h)}. The record's "describe" has in that order
- *   {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
+ *   {"name", "family", "mesh", "rank", "parameters", "shard_bytes"?, "gathered_bytes"?, "image_tokens", "text_tokens", "steps", "forwards_per_step",
  *    "flops": {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "memory_peak": of all classes,
  *    "predicted_memory", "communication": [{"axis", "collective", "phase", "messages", "bytes", "predicted_messages",
  *    "predicted_bytes"}]}
- * or {"name", "error": {"code", "message"}}. Parameters are those that the rank holds. Flops are the rank's for one
+ * The two that may be missing are of weights in shards: a rank's own, and the blocks that are gathered at once.
+ * Or {"name", "error": {"code", "message"}}. Parameters are those that the rank holds. Flops are the rank's for one
  * forward of one guidance branch and image; a multiply-add counts two; `prepare` is work once per image. Memory is the
  * peak of sampling in fp32; communication covers all steps.
  */
@@ -27,6 +28,7 @@
 typedef struct {
     int64_t parameters;
     dit_flops prepare, all; /* of the rank's whole batch: the preparation; the whole run */
+    dit_stream_account stream;
 } description;
 
 static dit_status count_run(dit_pipeline *p, description *d)
@@ -39,7 +41,7 @@ static dit_status count_run(dit_pipeline *p, description *d)
     dit_runtime_reset_account(&p->rt);
     DIT_TRY(dit_pipeline_run(p, NULL, &elapsed));
     d->all = p->rt.flops;
-    return DIT_OK;
+    return dit_weight_stream_account(p->model->params.stream, &d->stream);
 }
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
@@ -66,6 +68,7 @@ static dit_status add_memory(const dit_pipeline *p, cJSON *out)
           *formula = dit_json_put_object(&w, out, "predicted_memory");
     if (!counted || !formula) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
     dit_memory_predict_cached(&p->rt.parallel, &p->rt.facts, &p->kase.cache, predicted);
+    dit_memory_shards(&p->rt.parallel, &p->rt.facts, predicted);
     for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) {
         const char *name = dit_memory_class_name((dit_memory_class)i);
         dit_json_put_int(&w, counted, name, p->rt.ledger.peak[i]);
@@ -80,6 +83,7 @@ static void add_communication(dit_json_writer *w, const dit_pipeline *p, cJSON *
     cJSON *list = dit_json_put_array(w, out, "communication");
     dit_cache_use use = dit_cache_own_use(p->sampler.cache);
     dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, p->rank, &predicted);
+    dit_weight_stream_volume(p->model->params.stream, p->rank, &predicted);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
         dit_record_put_traffic(w, list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at));
@@ -96,6 +100,10 @@ static dit_status write_description(const dit_pipeline *p, const description *d,
     dit_json_put_string(&w, out, "mesh", mesh);
     dit_json_put_int(&w, out, "rank", p->rank);
     dit_json_put_int(&w, out, "parameters", d->parameters);
+    if (d->stream.shard_bytes) {
+        dit_json_put_int(&w, out, "shard_bytes", d->stream.shard_bytes);
+        dit_json_put_int(&w, out, "gathered_bytes", d->stream.peak_bytes);
+    }
     dit_json_put_int(&w, out, "image_tokens", facts->image_tokens);
     dit_json_put_int(&w, out, "text_tokens", facts->text_tokens);
     dit_json_put_int(&w, out, "steps", p->kase.steps);

@@ -28,6 +28,7 @@ dit_status dit_measurement_init(const dit_pipeline *p, dit_measurement *m)
     DIT_TRY(dit_measurement_begin(&p->kase, &p->rt, p->kase.steps, m));
     m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
     m->head.load_peak = p->load_peak;
+    dit_weight_stream_volume(p->model->params.stream, m->head.rank, &m->head.beside);
     return DIT_OK;
 }
 

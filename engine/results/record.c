@@ -243,10 +243,11 @@ static void add_stream(dit_json_writer *w, cJSON *parent, const dit_offload *rul
     if (!a->chunks) return;
     int64_t hidden = a->load_ns > a->exposed_ns ? a->load_ns - a->exposed_ns : 0;
     cJSON *out = dit_json_put_object(w, parent, "offload");
-    dit_json_put_string(w, out, "tier", dit_offload_tiers[rules->tier]);
-    dit_json_put_string(w, out, "policy", dit_residency_policies[rules->policy]);
+    dit_json_put_string(w, out, "tier", dit_offload_tier_name(rules->tier));
+    if (!a->shard_bytes) dit_json_put_string(w, out, "policy", dit_residency_policies[rules->policy]);
     if (rules->depth) dit_json_put_int(w, out, "depth", rules->depth);
-    dit_json_put_int(w, out, "resident_weights", rules->resident_weights);
+    if (a->shard_bytes) dit_json_put_int(w, out, "shard_bytes", a->shard_bytes);
+    if (!a->shard_bytes) dit_json_put_int(w, out, "resident_weights", rules->resident_weights);
     dit_json_put_int(w, out, "chunks", a->chunks);
     dit_json_put_int(w, out, "largest_chunk_bytes", a->largest_bytes);
     dit_json_put_int(w, out, "peak_bytes", a->peak_bytes);
@@ -294,6 +295,8 @@ static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m,
 {
     dit_json_put_int(w, entry, "rank", m->head.rank);
     if (m->head.host[0]) dit_json_put_string(w, entry, "host", m->head.host);
+    const int64_t shard_bytes = m->iteration[median].stream.shard_bytes;
+    if (shard_bytes) dit_json_put_int(w, entry, "shard_bytes", shard_bytes);
     cJSON *coordinates = dit_json_put_object(w, entry, "coordinates");
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         dit_json_put_int(w, coordinates, dit_axis_name((dit_axis)axis), m->head.coordinates[axis]);
@@ -549,6 +552,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     dit_parallel_label(&rt->parallel, label);
     dit_memory_predict_cached(&rt->parallel, &rt->facts, &params->kase->cache, estimate);
     dit_memory_offload(&rt->parallel, &rt->facts, &params->kase->offload, estimate);
+    dit_memory_shards(&rt->parallel, &rt->facts, estimate);
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     if (!rt->facts.parameters) estimated = -1; /* facts from a config alone give no estimate */
     dit_json_put_string(&w, record, "schema", "ditbench.record/1");
@@ -571,7 +575,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_parts(&w, record, ranks, world_size, median);
     add_communication(&w, record, &ranks[0].iteration[median].counters, &predicted[0]);
     dit_json_put_bool(&w, record, "communication_match", match);
-    add_stream(&w, record, &params->kase->offload, &ranks[0].iteration[median].stream);
+    add_stream(&w, record, &rt->offload, &ranks[0].iteration[median].stream);
     add_memory(&w, record, ranks, world_size, estimated);
     add_flops(&w, record, ranks, world_size);
     add_calls(&w, record, ranks, world_size);

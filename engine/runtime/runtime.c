@@ -81,7 +81,9 @@ static dit_status counting_init(const dit_runtime_params *params, dit_runtime *r
     DIT_TRY(dit_timing_create(NULL, &rt->timing));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         DIT_TRY(dit_comm_create_counting(&rt->parallel, params->rank, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
-    return DIT_OK;
+    if (dit_parallel_degree(&rt->parallel, DIT_AXIS_FSDP) == 1) return DIT_OK;
+    return dit_comm_create_counting(&rt->parallel, params->rank, DIT_AXIS_FSDP, &rt->counters,
+                                    &rt->comm[DIT_AXIS_FSDP]);
 }
 
 /* Returns the folder that keeps a device's chosen algorithms between runs: DITBENCH_CACHE, else this user's cache
@@ -148,10 +150,19 @@ static dit_status join(const dit_runtime_params *params, dit_runtime *rt)
     DIT_TRY(choose_kernels(params, rt));
     DIT_TRY(dit_timing_create(rt->device, &rt->timing));
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
+        if (axis == DIT_AXIS_FSDP && dit_parallel_degree(&rt->parallel, DIT_AXIS_FSDP) == 1) continue;
         DIT_TRY(dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
         DIT_TRY(dit_comm_set_device(rt->comm[axis], rt->device, rt->timing));
     }
     return DIT_OK;
+}
+
+/* Weights in shards come from the ranks that hold the other pieces. */
+static void settle_shards(dit_runtime *rt)
+{
+    if (dit_parallel_degree(&rt->parallel, DIT_AXIS_FSDP) == 1) return;
+    rt->offload =
+        (dit_offload){.tier = DIT_OFFLOAD_PEERS, .policy = DIT_RESIDENCY_PREFETCH, .depth = rt->parallel.fsdp_prefetch};
 }
 
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
@@ -164,6 +175,7 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
                         .no_graphs = params->no_graphs,
                         .offload = params->offload};
     init_arenas(params, rt);
+    settle_shards(rt);
     if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
                                        "the degrees multiply to %d, but the run has %d ranks", degrees, world_size),

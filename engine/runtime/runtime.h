@@ -71,7 +71,9 @@ typedef struct dit_runtime {
     dit_parallel parallel;
     dit_facts facts;
     int coordinates[DIT_AXIS_COUNT];
-    dit_comm *comm[DIT_GROUP_COUNT]; /* size 1 where the axis is not used; all ranks, NULL when counting */
+    dit_comm
+        *comm[DIT_GROUP_COUNT]; /* size 1 where the axis is not used; all ranks, NULL when counting; of shards, NULL
+                                        where there are none */
     dit_comm_counters counters;
     struct {
         float *partial, *sum;       /* [elements] as reserved */

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { KEY_BYTES = DIT_CALL_NAME };
-static const int64_t CHUNK_ADDRESSES = INT64_C(16) << 30; /* addresses that a chunk may use */
+/* Addresses that a chunk may use. Ranks of a simulation share those of one process. */
+static const int64_t CHUNK_ADDRESSES = INT64_C(16) << 30, COUNTED_ADDRESSES = INT64_C(4) << 30;
 
 typedef struct {
     dit_arena arena;
@@ -28,6 +29,7 @@ struct dit_weight_stream {
     dit_pool *own_pool; /* of the thread */
     dit_stored *stored; /* NULL: the file is read as it is mapped */
     chunk *chunks;
+    dit_weight_shards *shards; /* NULL: chunks come from files */
     int64_t first;
     int count;
     bool started, counting;
@@ -36,7 +38,7 @@ struct dit_weight_stream {
     int in_hand;         /* chunk whose arena the reader has; -1: none */
     dit_residency residency;
     dit_stream_account seen; /* at the last look; uses etc. are totals */
-    int64_t load_ns, exposed_ns;
+    int64_t load_ns, exposed_ns, gathered_bytes;
     dit_status status;
     char message[512];
     pthread_t thread;
@@ -131,6 +133,10 @@ static void keep_failure(dit_weight_stream *s, dit_status st)
 /* Makes one move. The mutex is not held. */
 static dit_status make_move(dit_weight_stream *s, const dit_residency_move *move)
 {
+    if (s->shards && move->load) {
+        s->gathered_bytes += dit_weight_shards_received(s->shards, move->chunk);
+        return dit_weight_shards_begin(s->shards, move->chunk);
+    }
     if (s->counting) return DIT_OK;
     if (move->load) return load_chunk(s, move->chunk);
     dit_arena_discard(&s->chunks[move->chunk].arena);
@@ -186,6 +192,11 @@ static void make_moves(dit_weight_stream *s)
         dit_status st = make_move(s, move);
         finish_move(s, move, st, dit_clock_ns() - began);
     }
+    if (!s->shards || s->status != DIT_OK) return;
+    dit_status st = dit_weight_shards_wait(s->shards, s->residency.last);
+    if (st != DIT_OK) keep_failure(s, st);
+    dit_weight_shards_poll(s->shards);
+    s->load_ns = dit_weight_shards_span_ns(s->shards);
 }
 
 /* Counts the memory of the moves as they are told: it is never less than what is held. */
@@ -222,6 +233,11 @@ void dit_weight_stream_enter(dit_weight_stream *s, int64_t index)
     s->key[0] = 0;
 }
 
+void dit_weight_stream_follow(dit_weight_stream *s, bool more)
+{
+    if (s) s->residency.follows = more;
+}
+
 dit_status dit_weight_stream_status(const dit_weight_stream *s)
 {
     if (!s || s->status == DIT_OK) return DIT_OK;
@@ -230,9 +246,26 @@ dit_status dit_weight_stream_status(const dit_weight_stream *s)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
+static dit_status check_shards(const dit_runtime *rt)
+{
+    int degree = dit_parallel_degree(&rt->parallel, DIT_AXIS_FSDP);
+    if (rt->device || rt->ledger.on_device)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "fsdp_degree %d: weights of a block come and go in host memory only; a device's "
+                                       "weights have one arena, whose arrays stay",
+                                       degree),
+                              "use backend cpu, or a simulated platform");
+    if (!rt->ledger.counting_only && strcmp(rt->kernels->name, "ref") == 0)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "fsdp_degree %d: backend ref holds weights otherwise", degree),
+            "use backend cpu");
+    return DIT_OK;
+}
+
 static dit_status check_support(const dit_runtime *rt)
 {
     const char *tier = dit_offload_tiers[rt->offload.tier];
+    if (rt->offload.tier == DIT_OFFLOAD_PEERS) return check_shards(rt);
     if (rt->device || rt->ledger.on_device)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "offload %s: weights stream to host memory only", tier),
                               "use backend cpu");
@@ -266,7 +299,7 @@ static dit_status set_up(dit_weight_stream *s, const dit_weights *weights)
     if (!s->chunks) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d chunks", s->count);
     for (int i = 0; i < s->count; i++) {
         dit_arena_init(&s->chunks[i].arena, &s->reader.ledger, DIT_MEMORY_WEIGHTS);
-        DIT_TRY(dit_arena_reserve(&s->chunks[i].arena, CHUNK_ADDRESSES));
+        DIT_TRY(dit_arena_reserve(&s->chunks[i].arena, s->counting ? COUNTED_ADDRESSES : CHUNK_ADDRESSES));
     }
     return from_disk && !s->counting ? dit_stored_create(weights->file, &s->stored) : DIT_OK;
 }
@@ -329,6 +362,7 @@ void dit_weight_stream_free(dit_weight_stream *s)
     dit_arena_release(&s->reader.step);
     dit_pool_free(s->own_pool);
     dit_stored_free(s->stored);
+    dit_weight_shards_free(s->shards);
     dit_residency_release(&s->residency);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
@@ -351,10 +385,10 @@ static dit_status make_table(dit_weight_stream *s)
 static dit_status prepare_reader(dit_weight_stream *s)
 {
     int64_t staging = s->reader.ledger.peak[DIT_MEMORY_ACTIVATIONS];
-    bool from_disk = s->rt->offload.tier == DIT_OFFLOAD_DISK;
+    bool from_disk = s->rt->offload.tier == DIT_OFFLOAD_DISK, once = s->rt->offload.tier == DIT_OFFLOAD_PEERS;
     s->seen.staging_bytes = staging + (from_disk ? DIT_DIRECT_BUFFER_BYTES : 0);
     dit_arena_release(&s->reader.step);
-    dit_ledger_note(&s->rt->ledger, DIT_MEMORY_WEIGHTS, s->seen.staging_bytes);
+    if (!once) dit_ledger_note(&s->rt->ledger, DIT_MEMORY_WEIGHTS, s->seen.staging_bytes);
     for (int i = 0; i < s->count; i++) dit_arena_reset(&s->chunks[i].arena);
     if (s->counting) return DIT_OK;
     s->reader.kernels = s->rt->kernels;
@@ -376,6 +410,33 @@ static dit_status start_thread(dit_weight_stream *s)
     return DIT_OK;
 }
 
+/* Reads each chunk once and keeps this rank's piece of it. */
+static dit_status read_shards(dit_weight_stream *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        int64_t held = s->chunks[i].bytes + s->seen.staging_bytes;
+        dit_ledger_note(&s->rt->ledger, DIT_MEMORY_WEIGHTS, held);
+        if (!s->counting) {
+            DIT_TRY(load_chunk(s, i));
+            dit_weight_shards_keep(s->shards, i);
+            dit_arena_discard(&s->chunks[i].arena);
+        }
+        dit_ledger_note(&s->rt->ledger, DIT_MEMORY_WEIGHTS, -held);
+    }
+    dit_arena_release(&s->reader.step);
+    return DIT_OK;
+}
+
+static dit_status take_shards(dit_weight_stream *s)
+{
+    void **at = calloc((size_t)s->count + 1, sizeof *at);
+    dit_status st = at ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for shards of %d blocks", s->count);
+    for (int i = 0; i < s->count && st == DIT_OK; i++) st = dit_arena_alloc(&s->chunks[i].arena, 0, &at[i]);
+    if (st == DIT_OK) st = dit_weight_shards_create(s->rt, s->count, s->residency.bytes, at, &s->shards);
+    free(at);
+    return st == DIT_OK ? read_shards(s) : st;
+}
+
 dit_status dit_weight_stream_start(dit_weight_stream *s)
 {
     if (!s) return DIT_OK;
@@ -385,6 +446,7 @@ dit_status dit_weight_stream_start(dit_weight_stream *s)
     s->rt->taker = NULL;
     DIT_TRY(make_table(s));
     DIT_TRY(prepare_reader(s));
+    if (s->rt->offload.tier == DIT_OFFLOAD_PEERS) return take_shards(s);
     return s->counting || s->rt->offload.depth == 0 ? DIT_OK : start_thread(s);
 }
 
@@ -406,14 +468,16 @@ static dit_status predict(const dit_weight_stream *s, int64_t first, dit_stream_
                                           &out->predicted_loads);
     out->predicted_loads += dit_fault_bytes("weights", 1);
     out->predicted_read_bytes = 0;
-    for (int i = 0; i < s->count; i++) out->predicted_read_bytes += loads[i] * s->chunks[i].stored_bytes;
+    for (int i = 0; i < s->count; i++)
+        out->predicted_read_bytes +=
+            loads[i] * (s->shards ? dit_weight_shards_received(s->shards, i) : s->chunks[i].stored_bytes);
     free(loads);
     return st;
 }
 
 static dit_status check(const dit_weight_stream *s, const dit_stream_account *out)
 {
-    bool read = s->counting || out->read_bytes == out->predicted_read_bytes;
+    bool read = (s->counting && !s->shards) || out->read_bytes == out->predicted_read_bytes;
     if (out->loads == out->predicted_loads && read) return DIT_OK;
     return dit_error_hint(
         DIT_FAIL(DIT_ERR_BYTES_MISMATCH,
@@ -421,6 +485,19 @@ static dit_status check(const dit_weight_stream *s, const dit_stream_account *ou
                  (long long)out->loads, (long long)out->read_bytes, (long long)out->uses,
                  (long long)out->predicted_loads, (long long)out->predicted_read_bytes),
         "either the stream reads too much or too little, or the closed form is wrong");
+}
+
+void dit_weight_stream_volume(const dit_weight_stream *s, int rank, dit_volume_table *out)
+{
+    if (s && s->shards)
+        dit_volume_predict_shards(&s->rt->parallel, &s->rt->facts, rank, s->residency.bytes, s->count, out);
+}
+
+int64_t dit_weight_stream_shard_bytes(const dit_weight_stream *s)
+{
+    int64_t bytes = 0;
+    for (int i = 0; s && s->shards && i < s->count; i++) bytes += dit_weight_shards_piece(s->shards, i);
+    return bytes;
 }
 
 dit_status dit_weight_stream_account(dit_weight_stream *s, dit_stream_account *out)
@@ -432,7 +509,8 @@ dit_status dit_weight_stream_account(dit_weight_stream *s, dit_stream_account *o
     const dit_residency *r = &s->residency;
     dit_stream_account now = s->seen;
     now.uses = r->uses, now.hits = r->hits, now.loads = r->loads, now.loaded_bytes = r->loaded_bytes;
-    now.read_bytes = s->reader.stored_bytes;
+    now.read_bytes = s->shards ? s->gathered_bytes : s->reader.stored_bytes;
+    now.shard_bytes = dit_weight_stream_shard_bytes(s);
     now.fetched_bytes = s->stored ? dit_stored_bytes(s->stored) : 0;
     now.load_ns = s->load_ns, now.exposed_ns = s->exposed_ns;
     *out = now;

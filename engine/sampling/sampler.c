@@ -384,6 +384,7 @@ int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
     step = dit_guest_begin_step(s->rt->guest, s->rt, due);
     s->left_out = step - due;
     choose_model(s, step);
+    dit_weight_stream_follow(s->model->params.stream, step + 1 < s->scheduler->steps);
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(s->rt, step, s->latents);

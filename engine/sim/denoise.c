@@ -27,6 +27,9 @@ static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome 
     m.head.total_peak = account.total_peak;
     m.head.setup_ns = outcome->setup_ns, m.head.weights_ns = outcome->weights_ns;
     m.head.load_peak = dit_sim_in_elements(sim, outcome->load_peak);
+    m.head.beside = outcome->shards;
+    dit_volume_resize(&m.head.beside, dit_sim_element_bytes(sim));
+    it->stream.shard_bytes = dit_sim_in_elements(sim, outcome->shard_bytes);
     return m;
 }
 
@@ -35,7 +38,7 @@ static void add_texts(const dit_sim *sim, dit_volume_table *sent, double seconds
 {
     bool timed = false;
     dit_volume_resize(sent, dit_sim_element_bytes(sim));
-    m->head.beside = *sent;
+    dit_volume_add(&m->head.beside, sent);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
         const dit_volume *volume = DIT_VOLUME_AT(sent, at);

@@ -36,6 +36,7 @@ static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *c
     int rank = dit_comm_rank(dit_comm_world());
     dit_cache_use use = dit_cache_own_use(p->sampler.cache);
     dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
+    dit_weight_stream_volume(p->model->params.stream, rank, &table);
     return dit_volume_check(counters, &table, rank, 0);
 }
 
@@ -60,6 +61,9 @@ static void take(const dit_pipeline *p, int64_t elapsed_ns, dit_sim_outcome *out
     memcpy(out->account.peak, p->rt.ledger.peak, sizeof out->account.peak);
     out->setup_ns = p->setup_ns, out->weights_ns = p->weights_ns, out->load_peak = p->load_peak;
     memcpy(out->coordinates, p->rt.coordinates, sizeof out->coordinates);
+    out->shards = (dit_volume_table){0};
+    dit_weight_stream_volume(p->model->params.stream, dit_comm_rank(dit_comm_world()), &out->shards);
+    out->shard_bytes = dit_weight_stream_shard_bytes(p->model->params.stream);
 }
 
 static dit_status run_steps(const dit_json *doc, int steps, own_steps *own, dit_sim_outcome *out)
@@ -138,6 +142,7 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
     find_layers(doc, layers);
     if (stretch->replay || !cJSON_IsNumber(layers[0]) || layers[0]->valueint < 2) return false;
     if (stages && stages->valueint > 1) return false;
+    if (member(doc, "parallel", "fsdp_degree")) return false; /* gathers hide behind more blocks than two */
     if (dit_json_member(doc->root, "cache")) return false;
     if (!architecture || architecture->paired) return false;
     if (architecture->dual_key && cJSON_GetArraySize(dit_json_member(config, architecture->dual_key))) return false;
@@ -193,10 +198,12 @@ static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_s
 {
     const cJSON *stages = member(doc, "parallel", "pipefusion_degree"),
                 *patches = member(doc, "parallel", "patch_degree");
+    const cJSON *shards = member(doc, "parallel", "fsdp_degree");
     const cJSON *warmup = member(doc, "parallel", "warmup_steps");
     dit_sim_watch_params watched = {.repeats = steps, .close = layered};
     watched.carries = (stages && stages->valueint > 1) || (patches && patches->valueint > 1);
     if (watched.carries && warmup) watched.first = warmup->valueint;
+    watched.carries = watched.carries || (shards && shards->valueint > 1);
     if (stretch->replay || dit_json_member(doc->root, "cache")) watched.first = steps;
     return watched;
 }

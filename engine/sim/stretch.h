@@ -28,6 +28,8 @@ typedef struct {
     int64_t setup_ns, weights_ns; /* as in dit_pipeline                                                    */
     int64_t load_peak;            /* the most memory while loading, in fp32 bytes                          */
     int coordinates[DIT_AXIS_COUNT];
+    dit_volume_table shards; /* what the rank must send of its shard of weights, in fp32 bytes         */
+    int64_t shard_bytes;     /* of that shard, in fp32 bytes; 0: weights are whole                       */
 } dit_sim_outcome;
 
 /* Simulates the denoising of `doc`, changing its number of blocks meanwhile. Collective. Errors: those of

@@ -324,6 +324,7 @@ static dit_status judge_sent(const cell *c, int rank)
     dit_volume_table table;
     dit_cache_use use = dit_cache_own_use(p->sampler.cache);
     dit_volume_predict_cached(&p->rt.parallel, &p->rt.facts, &use, rank, &table);
+    dit_weight_stream_volume(p->model->params.stream, rank, &table);
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
 }
 
@@ -532,6 +533,8 @@ static dit_status judge_stream(const cell *c)
     if (account.read_bytes == 0) return DIT_FAIL(DIT_ERR_MISMATCH, "no weights were read");
     cJSON *other = cJSON_Duplicate(c->document, true);
     cJSON_DeleteItemFromObject(other, "offload");
+    cJSON_DeleteItemFromObject(member(other, "parallel"), "fsdp_degree");
+    cJSON_DeleteItemFromObject(member(other, "parallel"), "fsdp_prefetch");
     dit_status st = judge_bits(c, other, "with resident weights");
     cJSON_Delete(other);
     return st;
@@ -676,6 +679,7 @@ typedef struct {
     const char *folder, *backend, *dtype, *graphs, *models, *methods; /* "": as the plan says, all */
     const char *offload, *policy;                                     /* "": all weights stay      */
     int depth, room;
+    int shards; /* ranks that share weights; 0: none */
 } options;
 
 /* Bytes of the largest chunk that this rank has. */
@@ -688,12 +692,28 @@ static int64_t largest_chunk(const cJSON *document, int rank)
     return account.largest_bytes;
 }
 
+/* Asks for weights in shards. False where the mesh has not so many ranks of equal weights, and beside a cache. */
+static bool share_weights(cJSON *document, const options *o)
+{
+    cJSON *mesh = member(document, "parallel");
+    const dit_json view = {.root = document, .path = (char *)(uintptr_t) "<matrix>"};
+    dit_parallel parallel;
+    if (member(document, "cache") || dit_parallel_from_json(&view, mesh, "/parallel", &parallel) != DIT_OK)
+        return false;
+    if (dit_parallel_equal_ranks(&parallel) % o->shards) return false;
+    cJSON_AddNumberToObject(mesh, "fsdp_degree", o->shards);
+    if (o->depth != 1) cJSON_AddNumberToObject(mesh, "fsdp_prefetch", o->depth);
+    return true;
+}
+
 /* Asks for streaming weights, with room for the largest chunks of this rank. False for two transformers, whose weights do
  * not stream. */
 static bool stream_weights(cJSON *document, const options *o, int rank)
 {
+    bool two = member(member(document, "model"), "transformer_2") != NULL;
+    if (o->shards) return !two && share_weights(document, o);
     if (!*o->offload) return true;
-    if (member(member(document, "model"), "transformer_2")) return false;
+    if (two) return false;
     cJSON_DeleteItemFromObjectCaseSensitive(document, "offload");
     cJSON *offload = cJSON_AddObjectToObject(document, "offload");
     set_text(offload, "tier", o->offload);
@@ -782,6 +802,7 @@ int main(int argc, char **argv)
                            .policy = option(argc, argv, "--policy"),
                            .depth = atoi(option(argc, argv, "--depth")),
                            .room = atoi(option(argc, argv, "--room")),
+                           .shards = atoi(option(argc, argv, "--shards")),
                            .methods = option(argc, argv, "--method")};
         wrong = run_plan(read_option(argc, argv, "--plan", &plan), &o);
         dit_comm_finish();

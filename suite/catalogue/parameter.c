@@ -469,7 +469,8 @@ suite_parameter suite_parameter_of_axis(dit_axis axis)
 #define DEGREE_OF_AXIS(unused, axis, name, needs) [DIT_AXIS_##axis] = SUITE_PARAMETER_##axis##_DEGREE,
         DIT_AXIS_LIST(DEGREE_OF_AXIS, )
 #undef DEGREE_OF_AXIS
-            [DIT_AXIS_WORLD] = SUITE_PARAMETER_ROWS_DEGREE};
+            [DIT_AXIS_WORLD] = SUITE_PARAMETER_ROWS_DEGREE,
+        [DIT_AXIS_FSDP] = SUITE_PARAMETER_FSDP_DEGREE};
     return degrees[axis];
 }
 

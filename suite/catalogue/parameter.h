@@ -73,6 +73,8 @@ enum {
     DIT_AXIS_LIST(SUITE_PARAMETER_OF_AXIS, X) \
     X(PATCH_METHOD,        "patch_method",          SAME,  PATCH_METHOD, 0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE_PIPELINE, OPTIONAL, ANY,       NAMED) \
+    X(FSDP_DEGREE,         "fsdp_degree",           SAME,  INTEGER,      1, 65536,            DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(FSDP_PREFETCH,       "fsdp_prefetch",         SAME,  INTEGER,      0, 64,               DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(WARMUP_STEPS,        "warmup_steps",          SAME,  INTEGER,      0, 100000,           DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
@@ -146,7 +148,7 @@ typedef struct {
 const suite_parameter_row *suite_parameter_get(suite_parameter parameter);
 const char *suite_parameter_key(suite_parameter parameter);
 bool suite_parameter_from_key(const char *key, suite_parameter *out);
-/* The degree of an axis, or of DIT_AXIS_WORLD. */
+/* The degree of an axis, of DIT_AXIS_WORLD or of DIT_AXIS_FSDP. */
 suite_parameter suite_parameter_of_axis(dit_axis axis);
 /* The platforms of a parameter, in words: "simulated or GPU"; "is simulated or a GPU"; "cuda or cost", which are
  * backends. The last two are NULL where any platform will do. */

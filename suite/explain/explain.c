@@ -46,6 +46,8 @@ suite_meshes_params suite_explain_meshes(const suite_explain_params *params)
                                  .halo_frames = params->halo_frames,
                                  .global_frames = params->global_frames,
                                  .offload = params->offload,
+                                 .fsdp_degree = params->fsdp_degree,
+                                 .fsdp_prefetch = params->fsdp_prefetch,
                                  .mesh = params->mesh};
 }
 
@@ -277,6 +279,16 @@ static void add_terms(dit_json_writer *w, cJSON *out, const subject *s, const in
     dit_json_put_int(w, terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
 }
 
+/* Of weights in shards: a rank's own, and the blocks that are gathered at once. */
+static void add_shard_terms(dit_json_writer *w, cJSON *out, const subject *s, const cJSON *counted)
+{
+    static const char *const keys[] = {"shard_bytes", "gathered_bytes"};
+    cJSON *terms = cJSON_GetObjectItemCaseSensitive(out, "terms");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (dit_json_member(counted, keys[i]))
+            dit_json_put_number(w, terms, keys[i], s->scale * dit_json_number_or(counted, keys[i], 0));
+}
+
 /* ---- the order of exchanges in a block --------------------------------------------------------------------------- */
 
 static dit_status add_exchange(cJSON *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -383,6 +395,11 @@ static dit_status add_exchanges(cJSON *out, const subject *s)
     dit_json_writer w = {0};
     const int *degree = s->parallel.degree;
     cJSON *list = dit_json_put_array(&w, out, "exchanges");
+    if (s->parallel.fsdp_degree > 1)
+        DIT_TRY(add_exchange(list,
+                             "before each block: its weights' other pieces from %d fsdp ranks (all_gather), begun %d "
+                             "blocks ahead",
+                             s->parallel.fsdp_degree - 1, s->parallel.fsdp_prefetch));
     DIT_TRY(add_attention_exchanges(list, s));
     if (degree[DIT_AXIS_TENSOR] > 1)
         DIT_TRY(add_exchange(list, "after each attention and each MLP: the sum over %d tensor ranks (all_reduce)",
@@ -411,6 +428,7 @@ static void add_rank(dit_json_writer *w, cJSON *list, const subject *s, int rank
     add_traffic(w, out, s, counted);
     add_work(w, out, s, counted);
     add_terms(w, out, s, coordinates, blocks);
+    add_shard_terms(w, out, s, counted);
 }
 
 /* The entry of `ranks` with the largest (sign 1) or smallest (-1) number under `key`. */

@@ -228,6 +228,12 @@ static void print_ranks(const cJSON *mesh)
     printf("Each kind of rank has a row. To check by hand: parameters times bytes of the dtype; K, V store\n"
            "2 B S C/(u t) for each layer of the stage, where S is the rows kept; stream: three buffers of B S C,\n"
            "two that arrive and one that leaves.\n");
+    const cJSON *terms = dit_json_member(cJSON_GetArrayItem(dit_json_member(mesh, "ranks"), 0), "terms");
+    if (dit_json_member(terms, "shard_bytes"))
+        printf("Of its blocks' weights rank %.0f keeps a shard of %.3f GiB, and has up to %.3f GiB of whole blocks at "
+               "once.\n",
+               dit_json_number_or(cJSON_GetArrayItem(dit_json_member(mesh, "ranks"), 0), "rank", 0),
+               dit_json_number_or(terms, "shard_bytes", 0) / GIB, dit_json_number_or(terms, "gathered_bytes", 0) / GIB);
 }
 
 static void print_exchanges(const cJSON *mesh)

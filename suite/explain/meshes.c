@@ -32,7 +32,7 @@ static dit_status add_cells(void *context, const int degree[DIT_AXIS_COUNT])
 
 static bool is_wanted(const suite_meshes_params *params, dit_axis axis)
 {
-    if (axis == DIT_AXIS_WORLD) return false;
+    if (axis >= DIT_AXIS_COUNT) return false;
     if (params->one_request && axis == DIT_AXIS_DATA) return false;
     return !params->exact || (axis != DIT_AXIS_PIPEFUSION && axis != DIT_AXIS_PATCH);
 }
@@ -51,6 +51,15 @@ static void add_one_mesh(dit_json_writer *w, const mesh_lists *lists, const dit_
     int degree[DIT_AXIS_COUNT];
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) degree[axis] = dit_parallel_degree(mesh, (dit_axis)axis);
     add_cell(w, lists, degree, mesh->patch_method);
+}
+
+static void add_shards(dit_json_writer *w, const suite_meshes_params *params, cJSON *defaults)
+{
+    bool own = params->mesh && params->mesh->fsdp_degree > 1;
+    int degree = own ? params->mesh->fsdp_degree : params->fsdp_degree;
+    if (degree <= 1) return;
+    dit_json_put_int(w, defaults, dit_axis_key(DIT_AXIS_FSDP), degree);
+    dit_json_put_int(w, defaults, "fsdp_prefetch", own ? params->mesh->fsdp_prefetch : params->fsdp_prefetch);
 }
 
 static dit_status add_defaults(cJSON *workload, const suite_meshes_params *params)
@@ -75,6 +84,7 @@ static dit_status add_defaults(cJSON *workload, const suite_meshes_params *param
     if (params->offload.tier) dit_json_put_string(&w, defaults, "offload", dit_offload_tiers[params->offload.tier]);
     if (params->offload.tier)
         dit_json_put_string(&w, defaults, "offload_policy", dit_residency_policies[params->offload.policy]);
+    add_shards(&w, params, defaults);
     dit_json_put_int(&w, defaults, "threads_per_rank", 1);
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
     if (params->width_px) dit_json_put_string(&w, defaults, "resolution", resolution);
@@ -138,5 +148,6 @@ void suite_meshes_label_dropped(const suite_dropped *dropped, char out[64])
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         parallel.degree[axis] = (int)dit_json_number_or(dropped->cell, dit_axis_key((dit_axis)axis), 0);
     if (method) dit_patch_method_from_name(method, &parallel.patch_method);
+    parallel.fsdp_degree = (int)dit_json_number_or(dropped->cell, dit_axis_key(DIT_AXIS_FSDP), 0);
     dit_parallel_label(&parallel, out);
 }

@@ -18,6 +18,7 @@ typedef struct {
     int64_t warmup_steps, num_pipeline_patch; /* of meshes that have them; -1 and 0: the workload's defaults  */
     int64_t halo_frames, global_frames;       /* of Video-Infinity; -1: the workload's defaults                */
     dit_offload offload;                      /* where weights of blocks lie that are not resident           */
+    int fsdp_degree, fsdp_prefetch;           /* of weights in shards; 0: they are whole, or as `mesh` says  */
     const dit_parallel *mesh;                 /* this one only; NULL: all                                     */
     bool exact;                               /* neither stages nor displaced patches                         */
     bool one_request;                         /* no data axis: all devices share one request                  */

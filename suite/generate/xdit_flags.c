@@ -13,8 +13,9 @@ static const char first_block[] = "it is --cache '{\"policy\": \"fbcache\", \"th
 static const char no_fast_attn[] = "DiTFastAttn is not supported: every layer attends in full";
 static const char no_quantised[] = "quantised layers are not supported: weights of any type are converted to fp32";
 static const char no_sparse[] = "sparse and mixed-precision attention is not supported: it is dense, in one precision";
-static const char no_shards[] = "sharded weights are not supported: every rank holds all of them; "
-                                "--tensor_parallel_degree or --pipefusion_parallel_degree divides them";
+static const char no_shards[] = "it is --fsdp_degree N here, or --fully_shard_degree N: ranks that hold a part of the "
+                                "transformer's weights each; text encoders are whole on every rank";
+static const char no_reshard[] = "weights of a block always go after it has run";
 static const char no_memory_games[] = "the weights are in this machine's memory already";
 static const char no_python[] = "there is no Python, and nothing to compile";
 static const char no_text_model[] =
@@ -45,8 +46,7 @@ static const struct {
      NULL},
     {"shard_dit", NULL, REFUSED, no_shards, NULL},
     {"use_fsdp", NULL, REFUSED, no_shards, NULL},
-    {"fully_shard_degree", "N", REFUSED, no_shards, "1"},
-    {"no_reshard_after_forward", NULL, HARMLESS, no_shards, NULL},
+    {"no_reshard_after_forward", NULL, HARMLESS, no_reshard, NULL},
     {"memory_efficient_sharding", NULL, REFUSED, no_shards, NULL},
     {"use_teacache", NULL, REFUSED, no_teacache, NULL},
     {"use_fbcache", NULL, REFUSED, first_block, NULL},

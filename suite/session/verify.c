@@ -2,6 +2,8 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/mesh.h"
+#include "base/patches.h"
 #include "base/safetensors.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
@@ -203,12 +205,27 @@ static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table 
     *expected = (dit_volume){0, 0}; /* seen */
 }
 
-/* Every counted row of `rank` against the closed form, and no predicted row missing. */
-static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *rows)
+/* Bytes of weights follow from how the engine packs them: a record tells those of a rank's shard, which each of its
+ * messages of a pass has a block's part of. How many messages there are, the facts say. */
+static void take_shards(const suite_prediction *prediction, int rank, const cJSON *own, dit_volume_table *predicted)
+{
+    dit_volume *volume = &predicted->at[DIT_AXIS_FSDP][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+    int coordinates[DIT_AXIS_COUNT];
+    double bytes = 0;
+    if (!volume->messages || !number_of(own, "shard_bytes", &bytes)) return;
+    dit_mesh_coordinates(&prediction->parallel, rank, coordinates);
+    int64_t blocks =
+        dit_parallel_stage(&prediction->parallel, &prediction->facts, coordinates[DIT_AXIS_PIPEFUSION]).count;
+    volume->bytes = volume->messages / blocks * (int64_t)bytes;
+}
+
+/* Every counted row of `rank` against the closed form, and no predicted row missing. `own`: the rank's entry. */
+static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *own, const cJSON *rows)
 {
     const cJSON *row;
     dit_volume_table predicted;
     suite_predict_volume(prediction, rank, &predicted);
+    take_shards(prediction, rank, own, &predicted);
     cJSON_ArrayForEach(row, rows) check_row(v, rank, row, &predicted);
     int64_t missing = dit_volume_total_bytes(&predicted);
     if (missing)
@@ -338,7 +355,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
     int ranks = dit_parallel_world_size(&prediction.parallel);
     check_decisions(v, &prediction, kase, record);
     take_decisions(v, dit_json_member(record, "cache"), "hits", "tests", &prediction);
-    check_rank(v, &prediction, 0, rows);
+    check_rank(v, &prediction, 0, cJSON_GetArrayItem(dit_json_member(record, "ranks"), 0), rows);
     cJSON_ArrayForEach(one, dit_json_member(record, "ranks"))
     {
         double rank = -1;
@@ -350,7 +367,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         }
         prediction.use = planned;
         take_decisions(v, one, "cache_hits", "cache_tests", &prediction);
-        check_rank(v, &prediction, (int)rank, own);
+        check_rank(v, &prediction, (int)rank, one, own);
     }
 }
 

@@ -18,7 +18,7 @@ int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options)
     for (int place = 0; place < DIT_GROUP_COUNT; place++) {
         dit_axis axis = dit_axis_at_label(place);
         const dit_axis_info *info = dit_axis_get(axis);
-        if (axis == DIT_AXIS_WORLD) continue;
+        if (axis >= DIT_AXIS_COUNT) continue;
         options[count++] = degree_option(dit_axis_key(axis), info->help, axis, &degree[axis]);
         if (info->xdit) options[count++] = degree_option(info->xdit, "as xDiT calls it", axis, &degree[axis]);
     }
@@ -45,6 +45,27 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
          &displaced->global_frames, 0, 1 << 20},
     };
     memcpy(options, rows, sizeof rows);
+}
+
+void suite_shard_options(suite_shards *shards, suite_option *options)
+{
+    const dit_axis_info *info = dit_axis_get(DIT_AXIS_FSDP);
+    const suite_option rows[SUITE_SHARD_OPTIONS] = {
+        degree_option(dit_axis_key(DIT_AXIS_FSDP), info->help, DIT_AXIS_FSDP, &shards->degree),
+        degree_option(info->xdit, "as xDiT calls it", DIT_AXIS_FSDP, &shards->degree),
+        {"fsdp_prefetch", 0, SUITE_OPTION_INT, "N", "with --fsdp_degree: blocks that are gathered ahead (1)",
+         &shards->prefetch, 0, 64},
+    };
+    memcpy(options, rows, sizeof rows);
+}
+
+dit_status suite_shards_settle(const suite_shards *shards, dit_parallel *out)
+{
+    out->fsdp_degree = (int)shards->degree;
+    if (shards->degree > 1) out->fsdp_prefetch = shards->prefetch < 0 ? 1 : (int)shards->prefetch;
+    if (shards->degree > 1 || shards->prefetch < 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--fsdp_prefetch without --fsdp_degree above 1"),
+                          "weights that are whole are not gathered");
 }
 
 static dit_status settle_stages(const char *text, dit_parallel *out)

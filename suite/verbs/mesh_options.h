@@ -8,11 +8,25 @@
 #include "base/residency.h"
 #include "suite/console/cli.h"
 
-enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 7, SUITE_OFFLOAD_OPTIONS = 4 };
+enum {
+    SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT,
+    SUITE_DISPLACED_OPTIONS = 7,
+    SUITE_OFFLOAD_OPTIONS = 4,
+    SUITE_SHARD_OPTIONS = 3
+};
 
 /* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending row. A degree
  * that is not given stays 0. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
 int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options);
+
+/* Of weights in shards, as they were given; begin with prefetch -1. */
+typedef struct {
+    int64_t degree, prefetch; /* 0, -1: not said */
+} suite_shards;
+/* Fills SUITE_SHARD_OPTIONS rows; no ending row. */
+void suite_shard_options(suite_shards *shards, suite_option *options);
+/* Sets the shards of `out`. Errors: DIT_ERR_USAGE for a prefetch of whole weights. */
+dit_status suite_shards_settle(const suite_shards *shards, dit_parallel *out);
 
 /* The values that were given; begin with SUITE_DISPLACED_UNSAID. */
 typedef struct {

@@ -42,6 +42,7 @@ static const char examples[] = "ditbench explain flux.1-dev --gpus 8\n"
                                "ditbench explain flux.1-dev --platform 8xh100-sxm --times none\n"
                                "ditbench explain --model pixart-sigma-xl-2 --gpus 4 --height 2048 --width 2048\n"
                                "ditbench explain --model flux.1-dev --mesh \"u2 pp4\" --warmup_steps 1\n"
+                               "ditbench explain --model flux.2-dev --mesh \"u8 fsdp8\"\n"
                                "ditbench explain --model hunyuandit-v1.2 --pipefusion_degree 4 --num_pipeline_patch 8\n"
                                "ditbench explain --model hunyuanvideo --gpus 16 --num_frames 65 --json";
 
@@ -51,6 +52,7 @@ static const char examples[] = "ditbench explain flux.1-dev --gpus 8\n"
 typedef struct {
     const char *label, *patch_method;
     int64_t degree[DIT_AXIS_COUNT];
+    suite_shards shards;
     dit_parallel mesh; /* that, read */
 } mesh_call;
 
@@ -81,6 +83,19 @@ static dit_status read_mesh(mesh_call *call, const suite_explain_params *params,
         *given = true;
     }
     return *given ? check_devices(params, out) : DIT_OK;
+}
+
+/* What options say of shards goes before the label. */
+static dit_status settle_shards(mesh_call *call, suite_explain_params *params)
+{
+    dit_parallel *mesh = &call->mesh;
+    if (call->shards.degree > 0 || mesh->fsdp_degree <= 1) {
+        DIT_TRY(suite_shards_settle(&call->shards, mesh));
+    } else if (call->shards.prefetch >= 0) {
+        mesh->fsdp_prefetch = (int)call->shards.prefetch;
+    }
+    params->fsdp_degree = mesh->fsdp_degree, params->fsdp_prefetch = mesh->fsdp_prefetch;
+    return DIT_OK;
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
@@ -201,6 +216,7 @@ static dit_status explain(explain_call *call, const suite_cli *cli)
     bool given;
     DIT_TRY(read_mesh(&call->mesh, params, &given));
     if (given) params->mesh = &call->mesh.mesh;
+    DIT_TRY(settle_shards(&call->mesh, params));
     DIT_TRY(suite_offload_settle(&call->offload, &params->offload));
     DIT_TRY(take_platform(call, &times));
     if (!params->model || (params->devices == 0 && !given))
@@ -219,6 +235,7 @@ int suite_verb_explain(int argc, char **argv)
 {
     suite_cli cli;
     explain_call call = {.params = {.warmup_steps = -1, .halo_frames = -1, .global_frames = -1},
+                         .mesh = {.shards = {.prefetch = -1}},
                          .single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1}};
     suite_explain_params *params = &call.params;
     const suite_option own[] = {
@@ -269,11 +286,13 @@ int suite_verb_explain(int argc, char **argv)
          0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
     };
-    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + SUITE_OFFLOAD_OPTIONS + 1] = {{0}};
+    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + SUITE_OFFLOAD_OPTIONS + SUITE_SHARD_OPTIONS +
+                         1] = {{0}};
     memcpy(options, own, sizeof own);
     suite_option *next = options + sizeof own / sizeof *own;
     next += suite_degree_options(call.mesh.degree, next);
     suite_offload_options(&call.offload, next);
+    suite_shard_options(&call.mesh.shards, next + SUITE_OFFLOAD_OPTIONS);
     const suite_cli_spec spec = {"explain", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;

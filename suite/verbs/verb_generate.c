@@ -66,6 +66,7 @@ typedef struct {
     suite_foreign foreign;
     suite_displaced displaced;
     suite_offload offload;
+    suite_shards shards;
     const char *model, *frames, *output_type;
     suite_strings prompts;
     char split[32]; /* of --prompt shapes:SPLIT:COUNT */
@@ -159,6 +160,7 @@ static dit_status settle_mesh(generate_call *call)
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
     suite_attention_settle(call->request.attention, &call->request.parallel);
     DIT_TRY(suite_offload_settle(&call->offload, &call->request.offload));
+    DIT_TRY(suite_shards_settle(&call->shards, &call->request.parallel));
     int64_t world = 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
     if (world > 65536)
@@ -510,9 +512,10 @@ int suite_verb_generate(int argc, char **argv)
     enum { OWN = 65 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
-                         SUITE_FOREIGN_MOST + 1] = {{0}};
+                         SUITE_SHARD_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
     call->displaced = (suite_displaced)SUITE_DISPLACED_UNSAID;
+    call->shards.prefetch = -1;
     suite_request *r = &call->request;
     *r = (suite_request){.seed = -1,
                          .weights_seed = -1,
@@ -660,7 +663,9 @@ int suite_verb_generate(int argc, char **argv)
     next += suite_degree_options(call->degree, next);
     suite_displaced_options(&call->displaced, next);
     suite_offload_options(&call->offload, next + SUITE_DISPLACED_OPTIONS);
-    suite_foreign_options(&call->foreign, next + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS);
+    next += SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS;
+    suite_shard_options(&call->shards, next);
+    suite_foreign_options(&call->foreign, next + SUITE_SHARD_OPTIONS);
     const suite_cli_spec spec = {"generate", "[SOURCE]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call->cli);
     if (code < 0) {

@@ -153,7 +153,7 @@ static dit_status check_pairs(const suite_workload *workload)
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_WIDTH_PX));
     bool request =
         strcmp(matrix->scope, "denoise") != 0; /* whose ranks have a mesh, and may share a decode beside it */
-    for (int axis = 0; axis < (request ? (int)DIT_AXIS_COUNT : (int)DIT_GROUP_COUNT); axis++)
+    for (int axis = 0; axis < DIT_AXIS_COUNT + !request; axis++) /* shards lie over ranks of any method */
         DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, suite_parameter_of_axis((dit_axis)axis)));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, SUITE_PARAMETER_PATCH_METHOD));
     if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {

@@ -77,6 +77,7 @@ static const suite_tag behind_degrees[] = {
     {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
     {"packed", "q, k and v in one exchange: on or off"},
     {"inner_ring", "ranks of an inner ring of a double ring; 0 elsewhere"},
+    {"fsdp_prefetch", "blocks whose weights are gathered ahead, where they lie in shards"},
     {"context_first", "ring ranks are nearer to each other than Ulysses ranks: on or off"},
     {"padded_tokens", "tokens after padding to the degrees"},
     {"vocabulary", "words of an embedding and a head; 0: neither"},
@@ -100,10 +101,10 @@ enum {
     BEHIND = sizeof behind_degrees / sizeof *behind_degrees
 };
 
-/* The degrees stand from the slowest axis to the fastest; last the ranks of a decode. */
+/* The degrees stand from the slowest axis to the fastest; last the ranks of a decode, and those of shards. */
 static suite_tag tag_of_axis(int index)
 {
-    dit_axis axis = index == DIT_AXIS_COUNT ? DIT_AXIS_WORLD : (dit_axis)(DIT_AXIS_COUNT - 1 - index);
+    dit_axis axis = index < DIT_AXIS_COUNT ? (dit_axis)(DIT_AXIS_COUNT - 1 - index) : (dit_axis)index;
     return (suite_tag){dit_axis_key(axis), dit_axis_get(axis)->help};
 }
 

@@ -14,6 +14,9 @@ static dit_status resolve_degrees(suite_cell *cell)
     const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
     int asked = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, 1);
     cell->parallel.rows_degree = (int)suite_cell_int(cell, SUITE_PARAMETER_ROWS_DEGREE, 1);
+    cell->parallel.fsdp_degree = (int)suite_cell_int(cell, SUITE_PARAMETER_FSDP_DEGREE, 1);
+    if (cell->parallel.fsdp_degree > 1)
+        cell->parallel.fsdp_prefetch = (int)suite_cell_int(cell, SUITE_PARAMETER_FSDP_PREFETCH, 1);
     if (method && suite_method_is_search(method->valuestring)) {
         suite_method_mesh(asked, cell->search_index, &cell->parallel);
         return DIT_OK;
@@ -116,6 +119,10 @@ void suite_cell_put_mesh_tags(dit_json_writer *w, const suite_cell *cell, cJSON 
         dit_json_put_int(w, tags, dit_axis_key((dit_axis)axis), cell->parallel.degree[axis]);
     if (cell->parallel.rows_degree > 1)
         dit_json_put_int(w, tags, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
+    if (cell->parallel.fsdp_degree > 1) {
+        dit_json_put_int(w, tags, dit_axis_key(DIT_AXIS_FSDP), cell->parallel.fsdp_degree);
+        dit_json_put_int(w, tags, suite_parameter_key(SUITE_PARAMETER_FSDP_PREFETCH), cell->parallel.fsdp_prefetch);
+    }
     dit_json_put_string(w, tags, "joint_text", dit_joint_text_name(cell->parallel.joint_text));
     dit_json_put_string(w, tags, "attention", cell->attention);
 }

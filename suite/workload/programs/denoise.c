@@ -147,10 +147,23 @@ static dit_status judge_edit(const suite_cell *cell)
     return dit_edit_plan_check(&cell->edit, &cell->parallel, &cell->facts);
 }
 
+static dit_status judge_shards(const suite_cell *cell)
+{
+    int degree = dit_parallel_degree(&cell->parallel, DIT_AXIS_FSDP);
+    if (degree == 1 || cell->simulated || strcmp(cell->platform->backend, "cpu") == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                   "fsdp_degree %d: weights lie in shards on backend cpu, not on %s", degree,
+                                   cell->platform->backend),
+                          "take cores, or a simulated platform");
+}
+
 static dit_status judge_offload(const suite_cell *cell)
 {
     const char *tier = dit_offload_tiers[cell->offload.tier];
     if (cell->offload.tier == DIT_OFFLOAD_NONE) return DIT_OK;
+    if (dit_parallel_degree(&cell->parallel, DIT_AXIS_FSDP) > 1)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "offload %s beside fsdp_degree %d: weights have one source", tier,
+                        cell->parallel.fsdp_degree);
     if (cell->simulated || strcmp(cell->platform->backend, "cpu") != 0)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "offload %s: weights stream to backend cpu, not to %s", tier,
                         cell->platform->backend);
@@ -175,6 +188,7 @@ static dit_status judge(const suite_cell *cell, const cJSON *document)
     DIT_TRY(dit_cache_check(&cell->cache, &cell->parallel, &cell->facts));
     DIT_TRY(judge_edit(cell));
     DIT_TRY(judge_offload(cell));
+    DIT_TRY(judge_shards(cell));
     return cell->simulated ? dit_cache_check_known(&cell->cache) : DIT_OK;
 }
 
@@ -228,6 +242,7 @@ static void predict_memory(const suite_cell *cell, int64_t bytes[4])
     dit_memory_predict_cached(&cell->parallel, &cell->facts, cell->emulates ? &none : &cell->cache, bytes);
     if (cell->edit.dense_steps) bytes[DIT_MEMORY_STATE] += dit_edit_plan_kept_bytes(&cell->facts);
     dit_memory_offload(&cell->parallel, &cell->facts, &cell->offload, bytes);
+    dit_memory_shards(&cell->parallel, &cell->facts, bytes);
     if (!cell->emulates) return;
     if (stale) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
     if (cached)
@@ -687,6 +702,7 @@ static void predict_volume(const suite_prediction *prediction, int rank, dit_vol
 {
     int64_t element = prediction->facts.element_bytes;
     dit_volume_predict_cached(&prediction->parallel, &prediction->facts, &prediction->use, rank, out);
+    dit_volume_predict_shards(&prediction->parallel, &prediction->facts, rank, NULL, 0, out);
     dit_request_predict(&prediction->request, dit_parallel_world_size(&prediction->parallel), rank,
                         element ? element : (int64_t)sizeof(float), out);
 }
