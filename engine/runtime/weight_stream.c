@@ -432,7 +432,9 @@ static dit_status take_shards(dit_weight_stream *s)
     void **at = calloc((size_t)s->count + 1, sizeof *at);
     dit_status st = at ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for shards of %d blocks", s->count);
     for (int i = 0; i < s->count && st == DIT_OK; i++) st = dit_arena_alloc(&s->chunks[i].arena, 0, &at[i]);
-    if (st == DIT_OK) st = dit_weight_shards_create(s->rt, s->count, s->residency.bytes, at, &s->shards);
+    if (st == DIT_OK)
+        st = dit_weight_shards_create(&s->rt->run, s->rt->comm[DIT_AXIS_FSDP], s->count, s->residency.bytes, at,
+                                      &s->shards);
     free(at);
     return st == DIT_OK ? read_shards(s) : st;
 }

@@ -8,13 +8,14 @@
  * Where a rank only counts, memory is counted alike and nothing is read.
  *
  * Where weights lie in shards (fsdp_degree), the source is peers: each chunk is read once when the stream starts, a rank
- * keeps its piece of it (weight_shards.h), and what comes back before a block runs is gathered from the ranks of the group.
+ * keeps its piece of it (engine/comm/weight_shards.h), and what comes back before a block runs is gathered from the ranks
+ * of the group.
  */
 #ifndef DIT_ENGINE_WEIGHT_STREAM_H
 #define DIT_ENGINE_WEIGHT_STREAM_H
 
 #include "base/residency.h"
-#include "engine/runtime/weight_shards.h"
+#include "engine/comm/weight_shards.h"
 #include "engine/runtime/weights.h"
 
 typedef struct dit_weight_stream dit_weight_stream;
@@ -36,8 +37,8 @@ typedef struct {
 } dit_stream_account;
 
 /* Begins to take the weights of blocks [first, first + count), as rt->offload asks. NULL where it asks for nothing.
- * Errors: DIT_ERR_UNSUPPORTED on devices, under a guest but for shards, and for the backend ref; DIT_ERR_MEMORY. free accepts NULL, and
- * comes before rt is released. */
+ * Errors: DIT_ERR_UNSUPPORTED on devices, under a guest but for shards, and for the backend ref; DIT_ERR_MEMORY. free
+ * accepts NULL, and comes before rt is released. */
 dit_status dit_weight_stream_create(dit_runtime *rt, const dit_weights *weights, int64_t first, int64_t count,
                                     dit_weight_stream **out);
 void dit_weight_stream_free(dit_weight_stream *stream);

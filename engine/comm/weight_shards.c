@@ -1,37 +1,37 @@
-#include "engine/runtime/weight_shards.h"
+#include "engine/comm/weight_shards.h"
 
 #include "base/clock.h"
+#include "base/residency.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
     char *at;    /* of the whole chunk, not owned */
-    char *piece; /* in rt->run                    */
+    char *piece; /* in the arena                  */
     int64_t bytes, piece_bytes, began_ns;
     dit_comm_exchange gather;
     bool under_way;
 } shard;
 
 struct dit_weight_shards {
-    dit_runtime *rt;
     dit_comm *group;
     int count;
     int64_t span_ns;
     shard shards[];
 };
 
-dit_status dit_weight_shards_create(dit_runtime *rt, int count, const int64_t *bytes, void *const *at,
+dit_status dit_weight_shards_create(dit_arena *arena, dit_comm *group, int count, const int64_t *bytes, void *const *at,
                                     dit_weight_shards **out)
 {
     dit_weight_shards *s = calloc(1, sizeof *s + (size_t)count * sizeof *s->shards);
     *out = s;
     if (!s) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for shards of %d blocks", count);
-    s->rt = rt, s->count = count, s->group = rt->comm[DIT_AXIS_FSDP];
+    s->count = count, s->group = group;
     for (int i = 0; i < count; i++) {
         void *piece;
         int64_t piece_bytes = dit_residency_piece(bytes[i], dit_comm_size(s->group));
-        DIT_TRY(dit_arena_alloc(&rt->run, piece_bytes, &piece));
+        DIT_TRY(dit_arena_alloc(arena, piece_bytes, &piece));
         s->shards[i] = (shard){.at = at[i], .piece = piece, .bytes = bytes[i], .piece_bytes = piece_bytes};
     }
     return DIT_OK;

@@ -1,20 +1,21 @@
 /* Weight shards: each rank of a group keeps a piece of every chunk of weights, and a chunk is gathered before it is used.
  *
- * A chunk is what a rank holds of one block, as the backend packs it (weight_stream.h). All ranks of the group would hold
- * equal bits, so that it is the bytes that are cut: piece i of N is the i-th of N equal runs, each a multiple of 64 bytes.
- * Gathers move in the background: they are begun ahead of use, polled at each block, and waited for.
+ * A chunk is what a rank holds of one block, as the backend packs it (engine/runtime/weight_stream.h). All ranks of the
+ * group would hold equal bits, so that it is the bytes that are cut: piece i of N is the i-th of N equal runs, each a
+ * multiple of 64 bytes. Gathers move in the background: they are begun ahead of use, polled at each block, and waited for.
  */
-#ifndef DIT_ENGINE_WEIGHT_SHARDS_H
-#define DIT_ENGINE_WEIGHT_SHARDS_H
+#ifndef DIT_ENGINE_COMM_WEIGHT_SHARDS_H
+#define DIT_ENGINE_COMM_WEIGHT_SHARDS_H
 
-#include "engine/runtime/runtime.h"
+#include "base/arena.h"
+#include "engine/comm/comm.h"
 
 typedef struct dit_weight_shards dit_weight_shards;
 
-/* Takes memory of rt->run for this rank's piece of each of `count` chunks, where there are ranks to share them with.
+/* Takes memory of `arena` for this rank's piece of each of `count` chunks, which the ranks of `group` share.
  * bytes [count]: of each chunk; at [count]: where it lies, with addresses for N pieces; both are copied. Errors:
  * DIT_ERR_MEMORY. free accepts NULL. */
-dit_status dit_weight_shards_create(dit_runtime *rt, int count, const int64_t *bytes, void *const *at,
+dit_status dit_weight_shards_create(dit_arena *arena, dit_comm *group, int count, const int64_t *bytes, void *const *at,
                                     dit_weight_shards **out);
 void dit_weight_shards_free(dit_weight_shards *shards);
 /* Copies this rank's piece of a chunk, which lies there whole. */
