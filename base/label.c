@@ -7,6 +7,9 @@
 #include <string.h>
 
 static const dit_label_info settings[] = {
+    [DIT_LABEL_AHEAD - DIT_GROUP_COUNT] =
+        {"ahead", "fsdp_prefetch", "ahead2",
+         "Weights in shards: 2 blocks are gathered ahead of the one that runs. One ahead is not written."},
     [DIT_LABEL_STAGES - DIT_GROUP_COUNT] = {"", "attn_layer_num_for_pp", "7,7,6",
                                             "Uneven stages: the first stage has 7 blocks, the last has 6. Even stages "
                                             "are not written."},
@@ -53,6 +56,10 @@ void dit_parallel_label(const dit_parallel *parallel, char out[64])
         if (degree > 1) append(out, word);
     }
     if (!*out) append(out, "1");
+    if (parallel->fsdp_degree <= 1 || parallel->fsdp_prefetch == 1) return;
+    char ahead[32];
+    snprintf(ahead, sizeof ahead, "%s%d", dit_label_get(DIT_LABEL_AHEAD).prefix, parallel->fsdp_prefetch);
+    append(out, ahead);
 }
 
 static const char inner_prefix[] = "inner";
@@ -133,16 +140,25 @@ static bool take_ring(const char *word, dit_parallel *out)
     return true;
 }
 
-/* "fsdp8", whose weights are gathered one block ahead */
+/* The number behind `prefix`, within [least, most]; false where the word is another one. */
+static bool take_number(const char *word, const char *prefix, long least, long most, int *out)
+{
+    size_t length = strlen(prefix);
+    char *end;
+    if (strncmp(word, prefix, length) != 0 || word[length] < '0' || word[length] > '9') return false;
+    long number = strtol(word + length, &end, 10);
+    if (number < least || number > most || *end) return false;
+    *out = (int)number;
+    return true;
+}
+
+/* "fsdp8", whose weights are gathered one block ahead, or then "ahead2" */
 static bool take_shards(const char *word, dit_parallel *out)
 {
     const dit_axis_info *info = dit_axis_get(DIT_AXIS_FSDP);
-    size_t prefix = strlen(info->prefix);
-    char *end;
-    if (strncmp(word, info->prefix, prefix) != 0) return false;
-    long degree = strtol(word + prefix, &end, 10);
-    if (degree < 2 || degree > info->greatest || *end) return false;
-    out->fsdp_degree = (int)degree;
+    if (out->fsdp_degree > 1 && take_number(word, dit_label_get(DIT_LABEL_AHEAD).prefix, 0, 64, &out->fsdp_prefetch))
+        return true;
+    if (!take_number(word, info->prefix, 2, info->greatest, &out->fsdp_degree)) return false;
     out->fsdp_prefetch = 1;
     return true;
 }

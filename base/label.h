@@ -12,7 +12,8 @@ extern "C" {
 /* The parts of a label in the order they are written: below DIT_GROUP_COUNT the axis at that label_place, then these.
  */
 typedef enum {
-    DIT_LABEL_STAGES = DIT_GROUP_COUNT,
+    DIT_LABEL_AHEAD = DIT_GROUP_COUNT,
+    DIT_LABEL_STAGES,
     DIT_LABEL_BANDS,
     DIT_LABEL_FRACTION,
     DIT_LABEL_HALO,
@@ -29,7 +30,8 @@ typedef struct {
 /* What stands in labels; the glossary and `ditbench help labels` show it. `part` is below DIT_LABEL_COUNT. */
 dit_label_info dit_label_get(int part);
 
-/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. What does not fit ends in
+/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1; of shards also how many blocks are gathered
+ * ahead, "u8 fsdp8 ahead2", where it is not one. What does not fit ends in
  * "...". */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
 /* The method of a ring where it is not the plain one, with its inner rings where they are said: "all-gather",

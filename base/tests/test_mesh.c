@@ -101,6 +101,22 @@ static void labels_name_what_is_above_one(void **state)
     assert_string_equal(label, "1");
 }
 
+static void labels_of_shards_are_read_back(void **state)
+{
+    static const char *const labels[] = {"u2 fsdp2", "u2 r2 fsdp4 ahead0", "u4 fsdp4 ahead12"};
+    char label[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        dit_parallel parallel = {0};
+        assert_int_equal(dit_parallel_from_label(labels[i], &parallel), DIT_OK);
+        dit_parallel_label(&parallel, label);
+        assert_string_equal(label, labels[i]);
+    }
+    dit_parallel none = {0};
+    assert_int_equal(dit_parallel_from_label("u2 ahead2", &none), DIT_ERR_USAGE);
+    assert_int_equal(dit_parallel_from_label("u2 fsdp1", &none), DIT_ERR_USAGE);
+}
+
 static void a_mesh_prints_who_works_with_whom(void **state)
 {
     static const char expected[] = "mesh u2 r2 cfg2, world_size 8\n"
@@ -133,6 +149,7 @@ int main(void)
         cmocka_unit_test(groups_of_an_axis_partition_the_world),
         cmocka_unit_test(groups_of_shards_hold_equal_weights),
         cmocka_unit_test(labels_name_what_is_above_one),
+        cmocka_unit_test(labels_of_shards_are_read_back),
         cmocka_unit_test(a_mesh_prints_who_works_with_whom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,12 +48,24 @@ static double quality_end(const report_cell *cell, bool high)
     return !bar->has_interval ? bar->part[0] : high ? bar->high : bar->low;
 }
 
+/* Of memory less is better. */
+static bool is_of_memory(const report_composition *c)
+{
+    return c->kind->unit == REPORT_UNIT_BYTES;
+}
+
+static bool is_better(const report_composition *c, const report_cell *one, const report_cell *other)
+{
+    return is_of_memory(c) ? quality_end(one, true) < quality_end(other, false)
+                           : quality_end(one, false) > quality_end(other, true);
+}
+
 static bool is_dominated(const pareto_panel *p, const report_cell *cell)
 {
     for (int i = p->first; i < p->end; i++) {
         const report_cell *other = &p->c->grid->cells[i];
         if (is_drawn(p->c, other) && cost_end(p->c, other, true) < cost_end(p->c, cell, false) &&
-            quality_end(other, false) > quality_end(cell, true))
+            is_better(p->c, other, cell))
             return true;
     }
     return false;
@@ -108,6 +120,13 @@ static void name_point(const report_cell *cell, char out[PARETO_NAME])
         snprintf(out, PARETO_NAME, "%.24s", label);
 }
 
+static void name_mesh(const report_cell *cell, char out[PARETO_NAME])
+{
+    char label[REPORT_TAG_TEXT] = "";
+    report_case_tag(cell->kase, "mesh", label, sizeof label);
+    snprintf(out, PARETO_NAME, "%.*s", PARETO_NAME - 1, label);
+}
+
 /* Puts cells into order of cost: series have few points. */
 static void sort_cells(const report_composition *c, const report_cell **cells, int count)
 {
@@ -146,7 +165,10 @@ static void put_names(const pareto_panel *p)
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &p->c->grid->cells[i];
         if (!is_drawn(p->c, cell)) continue;
-        name_point(cell, name);
+        if (is_of_memory(p->c))
+            name_mesh(cell, name);
+        else
+            name_point(cell, name);
         dit_buffer_text(script, "set label ");
         report_append_quoted(script, name);
         canvas_line(script, " at %.6g,%.6g left offset 0.5,%s font ',8' tc rgb '#666666' front",
@@ -200,6 +222,7 @@ static void put_plots(const pareto_panel *p, const report_cell **sorted)
 static const char *missing_line(const pareto_panel *p)
 {
     double steps = NAN, other;
+    if (is_of_memory(p->c)) return NULL;
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &p->c->grid->cells[i];
         char cache[REPORT_TAG_TEXT] = "none";

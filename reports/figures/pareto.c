@@ -1,6 +1,5 @@
 /* Pareto: what pictures show, or how near they are to those of many steps, over the time that they take or
- * the operations that they cost; each with its
- * interval over captions. */
+ * the operations that they cost, each with its interval over captions; or the memory of a rank over the time. */
 #include "reports/figures/figure.h"
 
 const char *const *report_pareto_costs(void)
@@ -49,6 +48,11 @@ static void measure_word(const report_case *kase, report_bar *out)
     measure(kase, REPORT_EDIT_WORD, REPORT_EDIT_WORD_LOW, REPORT_EDIT_WORD_HIGH, out);
 }
 
+static void measure_memory(const report_case *kase, report_bar *out)
+{
+    report_measure_bar(kase, REPORT_TOTAL_BYTES, out);
+}
+
 #define PARETO_READING                                                                                                 \
     "Up and left is better. A line for each way to save work, a point for each setting. A hollow point: another one "  \
     "costs less and is better beyond both intervals."
@@ -80,7 +84,24 @@ static const report_figure_kind of_ssim =
 static const report_figure_kind of_word =
     PARETO_ROW("edit_word_accuracy", "Edited words that are right over the time of a picture", SHARE,
                "pictures that show the edited word", PARETO_READING, measure_word, NULL);
-static const report_figure_kind *const others[] = {&of_psnr, &of_psnr_p05, &of_ssim, &of_word, NULL};
+static const report_figure_kind of_memory = {
+    .kind = "pareto",
+    .defaults = {.id = "pareto",
+                 .title = "Memory of a rank over the time of a picture",
+                 .where = "",
+                 .x = "mesh",
+                 .series = "method",
+                 .panel = "model, platform",
+                 .y = "total_bytes"},
+    .drawing = REPORT_DRAW_PARETO,
+    .unit = REPORT_UNIT_BYTES,
+    .y_label = "peak per rank",
+    .reading = "Down and left is better. A point for each mesh. A hollow point: another one takes less time and less "
+               "memory.",
+    .on_request = true,
+    .measure = measure_memory,
+};
+static const report_figure_kind *const others[] = {&of_psnr, &of_psnr_p05, &of_ssim, &of_word, &of_memory, NULL};
 
 const report_figure_kind report_figure_pareto =
     PARETO_ROW("accuracy", "Captions shown in full over the time of a picture", SHARE, "pictures that show all words",

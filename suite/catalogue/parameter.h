@@ -74,7 +74,7 @@ enum {
     X(PATCH_METHOD,        "patch_method",          SAME,  PATCH_METHOD, 0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE_PIPELINE, OPTIONAL, ANY,       NAMED) \
     X(FSDP_DEGREE,         "fsdp_degree",           SAME,  INTEGER,      1, 65536,            DENOISE,         OPTIONAL, ANY,       NAMED) \
-    X(FSDP_PREFETCH,       "fsdp_prefetch",         SAME,  INTEGER,      0, 64,               DENOISE,         OPTIONAL, ANY,       ADDED) \
+    X(FSDP_PREFETCH,       "fsdp_prefetch",         SAME,  INTEGER,      0, 64,               DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(WARMUP_STEPS,        "warmup_steps",          SAME,  INTEGER,      0, 100000,           DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    SAME,  INTEGER,      1, 4096,             DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(STAGE_BLOCKS,        "attn_layer_num_for_pp", SAME,  STAGE_BLOCKS, 1, DIT_MAX_BLOCKS,   DENOISE,         OPTIONAL, ANY,       NAMED) \
