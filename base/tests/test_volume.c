@@ -449,6 +449,29 @@ static void patches_send_the_text_only_where_it_is_split(void **state)
     assert_int_equal(stale_step_bytes(&replicate, facts, 0, DIT_COLLECTIVE_ALL_GATHER), 1024 * row);
 }
 
+static void shards_send_a_piece_of_each_block_once_a_pass(void **state)
+{
+    static const int64_t bytes[] = {1000, 4096};
+    dit_facts facts = pixart_facts();
+    dit_parallel whole = mesh(2, 1, 2, 1), stages = with_stages(mesh(2, 1, 1, 1), 2);
+    dit_volume_table table = {0}, none = {0};
+    const dit_volume *sent = &table.at[DIT_AXIS_FSDP][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP];
+    (void)state;
+    dit_volume_predict_shards(&whole, &facts, 0, bytes, 2, &table);
+    assert_memory_equal(&table, &none, sizeof table);
+    whole.fsdp_degree = 4, facts.prepares = 1;
+    dit_volume_predict_shards(&whole, &facts, 0, bytes, 2, &table);
+    assert_int_equal(sent->messages, (20 + 1) * 3 * 2);
+    assert_int_equal(sent->bytes, (20 + 1) * 3 * (256 + 1024));
+    table = none, facts.prepares = 0;
+    stages.fsdp_degree = 2, stages.warmup_steps = 1, stages.num_pipeline_patch = 4; /* 19 steps in four bands */
+    dit_volume_predict_shards(&stages, &facts, 3, bytes, 2, &table);
+    assert_int_equal(sent->messages, (1 + 19 * 4) * 2);
+    assert_int_equal(sent->bytes, (1 + 19 * 4) * (512 + 2048));
+    dit_volume_predict_shards(&stages, &facts, 3, NULL, 0, &none);
+    assert_int_equal(none.at[DIT_AXIS_FSDP][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP].messages, (1 + 19 * 4) * 14);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void one_rank_sends_nothing(void **state)
@@ -514,6 +537,7 @@ int main(void)
         cmocka_unit_test(frames_of_others_are_as_many_however_long_the_clip),
         cmocka_unit_test(naive_patches_send_nothing_when_stale),
         cmocka_unit_test(patches_send_the_text_only_where_it_is_split),
+        cmocka_unit_test(shards_send_a_piece_of_each_block_once_a_pass),
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(the_index_of_a_table_visits_every_place_once),
         cmocka_unit_test(names_of_no_place_are_not_found),

@@ -36,7 +36,7 @@ import glob, json, sys
 records = [json.load(open(p)) for p in glob.glob(sys.argv[1] + "/cases/*/p0/record.json")]
 meshes = {}
 for r in records: meshes.setdefault(r["mesh"]["label"], []).append(r)
-whole, shared = meshes["u2"], meshes["u2 fsdp2"]
+whole, shared = meshes["u2"], sum((meshes["u2 fsdp2" + ahead] for ahead in ("", " ahead0", " ahead9")), [])
 assert len(whole) == 1 and len(shared) == 3, {k: len(v) for k, v in meshes.items()}
 assert {r["validation"]["latent_digest"] for r in shared} == {whole[0]["validation"]["latent_digest"]}
 for r in shared:
@@ -76,4 +76,18 @@ END
 report $? "explain shows a shard and the gathered blocks of FLUX.2"
 ! "$build/bin/ditbench" explain --model flux.2-dev --gpus 8 --fsdp_prefetch 2 >"$work/answer" 2>&1 && grep -q 'without --fsdp_degree' "$work/answer"
 report $? "a prefetch of whole weights is refused"
+generate() { # NAME OPTION...
+    "$build/bin/ditbench" generate engine/tests/golden/e2e_flux_dev --ulysses_degree 2 --output "$work/$1.png" "${@:2}" >"$work/log" 2>&1
+}
+generate whole && generate shared --fully_shard_degree 2 && grep -q '^weights from peers: ' "$work/log" &&
+    cmp "$work/whole.safetensors" "$work/shared.safetensors"
+report $? "generate takes xDiT's option, gives the latents of whole weights, and tells of the gathers"
+"$build/bin/ditbench" expand "$work/workload.json" --json | python3 -c '
+import json, sys
+case = next(c["case"] for c in json.load(sys.stdin)["kept"] if c["case"]["parallel"].get("fsdp_degree") == 2)
+case["platform"]["backend"] = "host"
+json.dump(case, open(sys.argv[1], "w"))' "$work/device.json"
+! mpirun --oversubscribe --bind-to none -n 2 --mca plm isolated "$build/bin/ditbench-engine" --case "$work/device.json" --out "$work/device" >"$work/log" 2>&1 &&
+    grep -q "come and go in host memory only" "$work/log"
+report $? "a device is refused, with the reason"
 tap_end
