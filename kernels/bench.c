@@ -220,7 +220,6 @@ static bool is_selected(const dit_kernel_case *c, const bench_place *place, cons
     const char *filter = place->bench->filter;
     if ((c->flags & (DIT_CASE_LARGE | DIT_CASE_ON_DEVICE)) && !place->bench->time) return false;
     if ((c->flags & DIT_CASE_ON_DEVICE) && !place->device) return false;
-    if (dit_case_mask(c) && place->device) return false;
     return !filter || strstr(dit_case_operator(c), filter) || strstr(shape, filter);
 }
 

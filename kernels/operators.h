@@ -59,7 +59,7 @@ typedef struct {
     int64_t kv_group, kv_first; /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
     const int32_t *q_position;  /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
     const int32_t *k_position;  /* at its own position and before; one that sees none has out 0, lse -INFINITY */
-    const dit_mask *mask;       /* NULL, or what queries see instead, by these positions; of the host's kernels alone */
+    const dit_mask *mask;       /* NULL, or what queries see instead, by these positions; in host memory */
     float scale;                /* on q.k, normally 1/sqrt(D) */
     float cap;  /* 0, or a logit is cap tanh(scale q.k / cap) before anything is added to it (Gemma 2) */
     float *out; /* [B,Sq,H,D], stride ldo, batch_o */

@@ -34,16 +34,10 @@ static int64_t token_at(const dit_layer_run *run, int64_t row)
     return dit_token_position(&run->layer, &run->cut, run->rt->coordinates[DIT_AXIS_RING], run->first_row + row);
 }
 
-/* A device's kernels do not skip tiles by slices; striking pairs out would measure another kernel. */
 static dit_status build_mask(dit_layer_run *run)
 {
     void *memory;
     if (run->layer.mask == DIT_MASK_NONE) return DIT_OK;
-    if (run->rt->device)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                                       "mask \"%s\" on a device, whose attention cannot skip tiles by it",
-                                       dit_mask_name(run->layer.mask)),
-                              "masks other than causal are computed by this machine's cores");
     DIT_TRY(dit_arena_alloc(&run->rt->image, (int64_t)sizeof *run->mask, &memory));
     run->mask = memory;
     dit_mask_build(run->layer.mask, run->layer.tokens, run->mask);

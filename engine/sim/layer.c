@@ -42,7 +42,7 @@ static dit_status read_case(sim_layer *p)
                         platform.attention);
     if (p->layer.mask)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                        "mask %s is not simulated: no accelerator's kernel is known that skips by it",
+                        "mask %s is not simulated: no accelerator's kernel that skips by it has been timed",
                         dit_mask_name(p->layer.mask));
     const cJSON *measure = dit_json_member(p->doc->root, "measure");
     p->waits = dit_json_is_true(measure, "waits");

@@ -46,3 +46,21 @@ matrix_on() {
     [ "$status" -eq 0 ] && [ "$count" -ge "$least" ]
     report $? "$backend $element: $count cells on $ranks ranks are right"
 }
+
+# masked_layers BACKEND ELEMENT MASK HEAD_DIM: one layer on one rank, by Ulysses and around a ring, is the plain operator's on this machine.
+masked_layers() {
+    local mesh ranks failed=0
+    for mesh in '' '"ulysses_degree":2' '"ring_degree":2'; do
+        ranks=$((${#mesh} ? 2 : 1))
+        printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":200,"heads":4,"head_dim":%s,"mask":"%s"},"parallel":{%s},"run":{"seed":3},%s}' \
+            "$4" "$3" "$mesh" "\"platform\":{\"name\":\"test\",\"backend\":\"$1\",\"element\":\"$2\",\"threads_per_rank\":1}" >"$work/layer.json"
+        rm -rf "$work/layer"
+        mpirun --oversubscribe --bind-to none -n "$ranks" "$build/bin/ditbench-engine" --case "$work/layer.json" --out "$work/layer" \
+            </dev/null >"$work/log" 2>&1 &&
+            grep -A 3 '"operator_check"' "$work/layer/record.json" | grep -q '"pass":[[:space:]]*true' &&
+            grep -q '"communication_match":[[:space:]]*true' "$work/layer/record.json" && continue
+        failed=$((failed + 1))
+        echo "# $mesh: $(tail -n 2 "$work/log" | tr '\n' ' ')"
+    done
+    report "$failed" "$1 $2: layers with mask $3, heads of $4"
+}

@@ -42,6 +42,11 @@ bf16 ops,flux_dev,sd35,latte,sana,vae_16ch,vae_wan,vae_hunyuan_video15,vae_ltx_v
 fp16 ops,e2e_wan_unipc,z_image,lumina2,flux2 flux.1-dev,z-image,lumina-image-2.0,flux.2-dev ring - 4 0
 END
 
+# Masks of slices, by tensor cores for heads of 64 and 128, and by the kernel that takes any type.
+masked_layers cuda fp32 shared-question 24
+masked_layers cuda bf16 global-window-causal 64
+masked_layers cuda fp16 documents-window 128
+
 # What cuBLASLt (its double, as no GPU is needed to choose) was found fastest at is kept between runs, and taken then.
 double=$build/tests/ditbench-cuda-fake-lt.so
 if [ "${DITBENCH_CUDA_LIBRARY:-}" = "$emulated" ] && [ -e "$double" ]; then

@@ -11,13 +11,16 @@
  *       takes everything else: any dtype, strides and head size; products and sums in fp32.
  *
  * Both skip keys that no query of a block sees. Positions never descend, so a query sees some number of keys from the
- * first on, which is found by bisection of the positions on the device; a block's last query sees the most. A row that
- * sees no key has the maximum -inf and the sum 0, which gives out 0 and lse -inf. A NaN among the logits of a row makes
+ * first on, which is found by bisection of the positions on the device; a block's last query sees the most. With a mask
+ * of slices, a kernel's parameter, tiles that no slice touches are passed over (mask_tiles.h), by attention_fwd_mma for
+ * heads up to 128; a tile that one slice covers is not struck out. A row that sees no key has the maximum -inf and the sum 0, which gives out 0 and lse -inf. A NaN among the logits of a row makes
  * its sum NaN, and so the row, although fmaxf ignores NaN.
  */
+#include "kernels/cuda/mask_tiles.h"
 #include "kernels/cuda/mma.h"
 
 #include <math.h>
+#include <type_traits>
 
 namespace
 {
@@ -30,6 +33,14 @@ struct attention_call {
     int B, H, Sq, Sk, D, kv_group, kv_first;
     float scale, cap;
 };
+
+/* What queries see is a type: all keys, the first ones (by positions, and with a bias), or a mask of slices. */
+struct sees_all {
+};
+struct sees_first {
+};
+template <class SEEN> constexpr bool is_sliced = std::is_same<SEEN, dit_mask>::value;
+static_assert(sizeof(attention_call) + sizeof(dit_mask) + 16 <= 4096, "a kernel's parameters are 4 KB at most");
 
 /* What one block works on. */
 struct attention_block {
@@ -64,6 +75,29 @@ __device__ __forceinline__ attention_block block_of(const attention_call &call, 
     return {(int)blockIdx.z, (int)blockIdx.y, tile * queries};
 }
 
+/* Returns the positions of queries from `row` and keys from `key` on, as far as there are any. */
+__device__ __forceinline__ mask_tile tile_at(const attention_call &call, int row, int rows, int key, int keys)
+{
+    return {call.q_position[min(row, call.Sq - 1)], call.q_position[min(row + rows, call.Sq) - 1], call.k_position[key],
+            call.k_position[min(key + keys, call.Sk) - 1]};
+}
+
+/* Returns the first tile of KEYS keys, from `key` on, of which a query of the block may see one. */
+template <int KEYS, class SEEN>
+__device__ __forceinline__ int next_tile(const attention_call &call, const SEEN &seen, int row0, int queries, int key)
+{
+    if constexpr (is_sliced<SEEN>)
+        while (key < call.Sk && !mask_touches(seen, tile_at(call, row0, queries, key, KEYS))) key += KEYS;
+    return key;
+}
+
+/* Returns where the keys end that the block's queries see. */
+template <class SEEN> __device__ __forceinline__ int keys_end(const attention_call &call, int row0, int queries)
+{
+    if (!std::is_same<SEEN, sees_first>::value) return call.Sk;
+    return keys_seen(call, min(row0 + queries, call.Sq) - 1);
+}
+
 /* ---- tensor cores ------------------------------------------------------------------------------------------------ */
 
 constexpr float LOG2_E = 1.44269504088896340736f, LN_2 = 0.69314718055994530942f;
@@ -89,7 +123,7 @@ template <class TILE> struct mma_state {
     float scores[TILE::row_tiles][TILE::keys / 8][4];
     float max[TILE::row_tiles][2]; /* of the logits so far, in units of log 2 */
     float sum[TILE::row_tiles][2]; /* of this lane's columns only */
-    int seen[TILE::row_tiles][2];  /* keys that the row sees */
+    int seen[TILE::row_tiles][2];  /* keys that the row sees; with a mask of slices, its position */
     float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
 };
 
@@ -130,11 +164,12 @@ __device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t 
     source += (ROWS - passes * step) * ld;
 }
 
-template <class TILE, bool MASKED>
+template <class TILE, class SEEN>
 __device__ __forceinline__ void state_begin(mma_state<TILE> &s, const attention_call &call, int warp_row0)
 {
-    int lane = (int)threadIdx.x % WARP, seen = call.Sk;
-    if (MASKED) seen = keys_seen(call, min(warp_row0 + lane % TILE::warp_queries, call.Sq - 1));
+    constexpr bool MASKED = !std::is_same<SEEN, sees_all>::value;
+    int lane = (int)threadIdx.x % WARP, seen = call.Sk, row = min(warp_row0 + lane % TILE::warp_queries, call.Sq - 1);
+    if (MASKED) seen = is_sliced<SEEN> ? call.q_position[row] : keys_seen(call, row);
 #pragma unroll
     for (int m = 0; m < TILE::row_tiles; m++) {
 #pragma unroll
@@ -233,6 +268,41 @@ template <class TILE> __device__ __forceinline__ void hide_unseen(mma_state<TILE
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 if (column + 8 * n + i % 2 >= s.seen[m][i / 2]) s.scores[m][n][i] = -INFINITY;
+}
+
+/* Hides keys that no slice shows a row, and those beyond the last. */
+template <class TILE>
+__device__ __forceinline__ void hide_unseen(mma_state<TILE> &s, const attention_call &call, const dit_mask &mask,
+                                            const mask_slices &touching, int key0)
+{
+    int column = key0 + 2 * ((int)threadIdx.x % QUAD), position[TILE::keys / 8][2];
+    unsigned shown[TILE::row_tiles][2] = {}; /* a bit for each of the lane's columns */
+#pragma unroll
+    for (int n = 0; n < TILE::keys / 8; n++)
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            position[n][i] = column + 8 * n + i < call.Sk ? call.k_position[column + 8 * n + i] : -1;
+    mask_for_each(mask, touching, [&](const dit_mask_slice &slice) {
+#pragma unroll
+        for (int m = 0; m < TILE::row_tiles; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                int first, end;
+                mask_keys(slice, s.seen[m][half], &first, &end);
+#pragma unroll
+                for (int n = 0; n < TILE::keys / 8; n++)
+#pragma unroll
+                    for (int i = 0; i < 2; i++)
+                        if (position[n][i] >= first && position[n][i] < end) shown[m][half] |= 1u << (2 * n + i);
+            }
+    });
+#pragma unroll
+    for (int m = 0; m < TILE::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < TILE::keys / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (!(shown[m][i / 2] >> (2 * n + i % 2) & 1)) s.scores[m][n][i] = -INFINITY;
 }
 
 /* Replaces the scores of one of the lane's rows by P. Returns the factor that brings earlier sums to the new
@@ -336,46 +406,58 @@ __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_ca
                    (s.max[m][half] + log2f(sum)) * LN_2);
 }
 
-/* Computes attention for the output's channels from channel0 on. MASKED: with a bias, positions, or both. */
-template <dit_dtype DTYPE, class TILE, bool MASKED>
-__global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call, int channel0)
+/* Computes attention for the output's channels from channel0 on. */
+template <dit_dtype DTYPE, class TILE, class SEEN>
+__global__ void __launch_bounds__(MMA_THREADS)
+    attention_fwd_mma(attention_call call, int channel0, const __grid_constant__ SEEN seen)
 {
+    constexpr bool MASKED = !std::is_same<SEEN, sees_all>::value;
     SHARED(uint16_t, q_tile);
     uint16_t *k_tile = q_tile + TILE::queries * TILE::stride, *v_tile = k_tile + TILE::keys * TILE::stride;
     attention_block block = block_of(call, TILE::queries);
     int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * TILE::warp_queries;
     int64_t q_first = block.b * call.batch_q + block.row0 * call.ldq + (int64_t)block.h * call.D;
     int64_t head = (int64_t)key_head(call, block.h) * call.D;
+    const int first = next_tile<TILE::keys>(call, seen, block.row0, TILE::queries, 0);
     mma_copy<TILE::width> copy(call.D);
     mma_copy<TILE::out> v_copy(call.D - channel0);
     const uint16_t *q = copy.source((const uint16_t *)call.q.data + q_first, call.ldq);
     const uint16_t *k = copy.source((const uint16_t *)call.k.data + block.b * call.batch_k + head, call.ldk);
     const uint16_t *v =
         v_copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head + channel0, call.ldv);
+    k += first * call.ldk, v += first * call.ldv;
 
     copy_rows<TILE::queries>(copy, q_tile, q, call.ldq, call.Sq - block.row0);
-    copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk);
+    copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk - first);
     cp_async_commit();
 
     mma_state<TILE> s;
-    state_begin<TILE, MASKED>(s, call, warp_row0);
-    int seen = MASKED ? keys_seen(call, min(block.row0 + TILE::queries, call.Sq) - 1) : call.Sk; /* by anyone */
+    state_begin<TILE, SEEN>(s, call, warp_row0);
+    int end = keys_end<SEEN>(call, block.row0, TILE::queries);
     bool biased = MASKED && call.bias.data;
     float factor = call.scale * LOG2_E;
     const uint16_t *warp_q = q_tile + warp * TILE::warp_queries * TILE::stride;
     uint32_t kept[TILE::keeps_q ? TILE::width / 16 : 1][TILE::row_tiles][4];
 
-    for (int key0 = 0; key0 < seen; key0 += TILE::keys) {
+    for (int key0 = first, next; key0 < end; key0 = next) {
+        next = next_tile<TILE::keys>(call, seen, block.row0, TILE::queries, key0 + TILE::keys);
+        const int64_t skipped = next - key0 - TILE::keys;
         bool sees = true, hides = key0 + TILE::keys > s.seen[0][0]; /* a lane's first row sees least, its last most */
-        if (MASKED) {
+        mask_tile tile = {};
+        if constexpr (is_sliced<SEEN>) {
+            tile = tile_at(call, warp_row0, TILE::warp_queries, key0, TILE::keys);
+            sees = mask_touches(seen, tile);
+            hides = key0 + TILE::keys > call.Sk || !mask_covers(seen, tile);
+        } else if (MASKED) {
             sees = __any_sync((unsigned)WHOLE_WARP, key0 < s.seen[TILE::row_tiles - 1][1]);
             hides = __any_sync((unsigned)WHOLE_WARP, hides);
         }
         cp_async_wait<0>();
         __syncthreads(); /* K has arrived, and no thread still reads the last V */
         copy_rows<TILE::keys>(v_copy, v_tile, v, call.ldv, call.Sk - key0);
+        v += skipped * call.ldv;
         cp_async_commit();
-        if (TILE::keeps_q && key0 == 0) {
+        if (TILE::keeps_q && key0 == first) {
 #pragma unroll
             for (int i = 0; i < (TILE::keeps_q ? TILE::width / 16 : 0); i++) load_q<TILE>(kept[i], warp_q, i);
         }
@@ -383,13 +465,18 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
         if (biased) load_bias<TILE>(s, call, block.b, key0);
         cp_async_wait<0>();
         __syncthreads(); /* V has arrived, and no thread still reads this K */
-        if (key0 + TILE::keys < seen) {
-            copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - TILE::keys);
+        if (next < end) {
+            k += skipped * call.ldk;
+            copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk - next);
             cp_async_commit();
         }
         if (!sees) continue;
         if (biased) add_bias<TILE>(s, factor);
-        if (hides) hide_unseen<TILE>(s, key0);
+        if constexpr (is_sliced<SEEN>) {
+            if (hides) hide_unseen<TILE>(s, call, seen, mask_slices_of(seen, tile), key0);
+        } else if (hides) {
+            hide_unseen<TILE>(s, key0);
+        }
         softmax<TILE>(s, biased ? 1.0f : factor);
         add_values<DTYPE, TILE>(s, v_tile);
     }
@@ -459,7 +546,7 @@ __device__ __forceinline__ float half_warp_sum(float v)
 template <int WIDTH> struct fp32_state {
     float out[FP32_EACH][WIDTH / FP32_SIDE];
     float max[FP32_EACH], sum[FP32_EACH]; /* over all keys of the half warp */
-    int seen[FP32_EACH];
+    int seen[FP32_EACH];                  /* keys that the query sees; with a mask of slices, its position */
 };
 
 /* Returns the bias of a pair's distance; 0 for a query or key beyond the last. */
@@ -469,10 +556,42 @@ __device__ __forceinline__ float relative_bias(const attention_call &call, int h
     return view_load(call.relative, h * call.ld_relative + query - key + call.Sk - 1);
 }
 
-/* Turns a tile's products into logits, writes P into shared memory, and brings earlier sums to the new maximum. */
-template <int WIDTH>
-__device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
-                                             const attention_call &call, attention_block block, int key0, float *p_tile)
+/* Hides the keys that a query does not see, and those beyond the last. */
+template <int WIDTH, class SEEN>
+__device__ __forceinline__ void hide_unseen(const fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
+                                            const attention_call &call, const SEEN &seen, int row0, int key0)
+{
+    int key = key0 + (int)threadIdx.x % FP32_SIDE;
+    bool shown[FP32_EACH][FP32_EACH];
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++)
+#pragma unroll
+        for (int j = 0; j < FP32_EACH; j++) shown[i][j] = !is_sliced<SEEN> && key + FP32_SIDE * j < s.seen[i];
+    if constexpr (is_sliced<SEEN>)
+        mask_for_each(seen, mask_slices_of(seen, tile_at(call, row0, FP32_TILE, key0, FP32_TILE)),
+                      [&](const dit_mask_slice &slice) {
+#pragma unroll
+                          for (int i = 0; i < FP32_EACH; i++)
+#pragma unroll
+                              for (int j = 0; j < FP32_EACH; j++) {
+                                  int at = key + FP32_SIDE * j, first, end, position;
+                                  position = at < call.Sk ? call.k_position[at] : -1;
+                                  mask_keys(slice, s.seen[i], &first, &end);
+                                  shown[i][j] = shown[i][j] || (position >= first && position < end);
+                              }
+                      });
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++)
+#pragma unroll
+        for (int j = 0; j < FP32_EACH; j++)
+            if (!shown[i][j]) scores[i][j] = -INFINITY;
+}
+
+/* Turns a tile's products into logits. */
+template <int WIDTH, class SEEN>
+__device__ __forceinline__ void finish_logits(const fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
+                                              const attention_call &call, const SEEN &seen, attention_block block,
+                                              int key0)
 {
     int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
     float bias[FP32_EACH];
@@ -482,17 +601,28 @@ __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[
         bias[j] = call.bias.data && key < call.Sk ? view_load(call.bias, (int64_t)block.b * call.Sk + key) : 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < FP32_EACH; i++) {
-        float top = -INFINITY, sum = 0;
+    for (int i = 0; i < FP32_EACH; i++)
 #pragma unroll
         for (int j = 0; j < FP32_EACH; j++) {
             if (call.cap > 0) scores[i][j] = call.cap * tanhf(scores[i][j] * call.scale / call.cap);
             scores[i][j] = fmaf(scores[i][j], call.cap > 0 ? 1.0f : call.scale, bias[j]);
             if (call.relative.data)
                 scores[i][j] += relative_bias(call, block.h, block.row0 + y * FP32_EACH + i, key0 + x + FP32_SIDE * j);
-            if (key0 + x + FP32_SIDE * j >= s.seen[i]) scores[i][j] = -INFINITY;
-            top = fmaxf(top, scores[i][j]);
         }
+    hide_unseen<WIDTH>(s, scores, call, seen, block.row0, key0);
+}
+
+/* Replaces logits by P, in shared memory, and brings earlier sums to the new maximum. */
+template <int WIDTH>
+__device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, const float scores[FP32_EACH][FP32_EACH],
+                                             float *p_tile)
+{
+    int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++) {
+        float top = -INFINITY, sum = 0;
+#pragma unroll
+        for (int j = 0; j < FP32_EACH; j++) top = fmaxf(top, scores[i][j]);
         top = fmaxf(s.max[i], half_warp_max(top));
         float base = top == -INFINITY ? 0.0f : top, shrink = expf(s.max[i] - base);
 #pragma unroll
@@ -547,7 +677,9 @@ __device__ __forceinline__ void store_fp32(const fp32_state<WIDTH> &s, const att
 }
 
 /* Computes channels [channel0, channel0 + WIDTH) of the output. Wider heads compute their logits once for each part. */
-template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_fp32(attention_call call, int channel0)
+template <int WIDTH, class SEEN>
+__global__ void __launch_bounds__(FP32_THREADS)
+    attention_fp32(attention_call call, int channel0, const __grid_constant__ SEEN seen)
 {
     SHARED(float, q_tile);
     float *k_tile = q_tile + FP32_TILE * FP32_STRIDE, *p_tile = k_tile + FP32_TILE * FP32_STRIDE;
@@ -559,14 +691,15 @@ template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_f
 #pragma unroll
     for (int i = 0; i < FP32_EACH; i++) {
         int row = block.row0 + (int)threadIdx.x / FP32_SIDE * FP32_EACH + i;
-        s.seen[i] = keys_seen(call, min(row, call.Sq - 1));
+        s.seen[i] = is_sliced<SEEN> ? call.q_position[min(row, call.Sq - 1)] : keys_seen(call, min(row, call.Sq - 1));
         s.max[i] = -INFINITY;
         s.sum[i] = 0;
 #pragma unroll
         for (int c = 0; c < WIDTH / FP32_SIDE; c++) s.out[i][c] = 0;
     }
-    int seen = keys_seen(call, min(block.row0 + FP32_TILE, call.Sq) - 1);
-    for (int key0 = 0; key0 < seen; key0 += FP32_TILE) {
+    int end = keys_end<SEEN>(call, block.row0, FP32_TILE);
+    for (int key0 = next_tile<FP32_TILE>(call, seen, block.row0, FP32_TILE, 0); key0 < end;
+         key0 = next_tile<FP32_TILE>(call, seen, block.row0, FP32_TILE, key0 + FP32_TILE)) {
         float scores[FP32_EACH][FP32_EACH] = {{0}};
         for (int c = 0; c < call.D; c += FP32_CHANNELS) {
             __syncthreads();
@@ -575,7 +708,8 @@ template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_f
             __syncthreads();
             add_products(scores, q_tile, k_tile);
         }
-        softmax_fp32<WIDTH>(s, scores, call, block, key0, p_tile);
+        finish_logits<WIDTH>(s, scores, call, seen, block, key0);
+        softmax_fp32<WIDTH>(s, scores, p_tile);
 #pragma unroll
         for (int chunk = 0; chunk < WIDTH / FP32_CHANNELS; chunk++) {
             __syncthreads(); /* P has been written, too */
@@ -595,52 +729,56 @@ dim3 grid_of(const attention_call &call, int queries)
     return dim3((unsigned)((call.Sq + queries - 1) / queries), (unsigned)call.H, (unsigned)call.B);
 }
 
-template <int WIDTH> void run_fp32(dit_cuda *cuda, const attention_call &call)
+template <int WIDTH, class SEEN> void run_fp32(dit_cuda *cuda, const attention_call &call, const SEEN &seen)
 {
     for (int channel0 = 0; channel0 < call.D; channel0 += WIDTH)
-        LAUNCH(cuda, attention_fp32<WIDTH>, grid_of(call, FP32_TILE), dim3(FP32_THREADS), FP32_SHARED_BYTES, call,
-               channel0);
+        LAUNCH(cuda, (attention_fp32<WIDTH, SEEN>), grid_of(call, FP32_TILE), dim3(FP32_THREADS), FP32_SHARED_BYTES,
+               call, channel0, seen);
 }
 
-void run_any(dit_cuda *cuda, const attention_call &call)
+template <class SEEN> void run_any(dit_cuda *cuda, const attention_call &call, const SEEN &seen)
 {
     if (call.D <= 64)
-        run_fp32<64>(cuda, call);
+        run_fp32<64>(cuda, call, seen);
     else if (call.D <= 128)
-        run_fp32<128>(cuda, call);
+        run_fp32<128>(cuda, call, seen);
     else
-        run_fp32<256>(cuda, call);
-}
-
-template <dit_dtype DTYPE, class TILE, bool MASKED> void run_tile(dit_cuda *cuda, const attention_call &call)
-{
-    auto *kernel = attention_fwd_mma<DTYPE, TILE, MASKED>;
-    if (!CUDA_CHECK(cuda,
-                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE::shared_bytes)))
-        return;
-    for (int channel0 = 0; channel0 < call.D; channel0 += TILE::out)
-        LAUNCH(cuda, kernel, grid_of(call, TILE::queries), dim3(MMA_THREADS), TILE::shared_bytes, call, channel0);
+        run_fp32<256>(cuda, call, seen);
 }
 
 /* Returns false if the tile needs more shared memory than the device has. */
-template <dit_dtype DTYPE, class TILE> bool run_mask(dit_cuda *cuda, const attention_call &call)
+template <dit_dtype DTYPE, class TILE, class SEEN>
+bool run_tile(dit_cuda *cuda, const attention_call &call, const SEEN &seen)
 {
+    auto *kernel = attention_fwd_mma<DTYPE, TILE, SEEN>;
     if (cuda->shared_bytes < TILE::shared_bytes) return false;
-    if (call.bias.data || call.q_position)
-        run_tile<DTYPE, TILE, true>(cuda, call);
-    else
-        run_tile<DTYPE, TILE, false>(cuda, call);
+    if (!CUDA_CHECK(cuda,
+                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE::shared_bytes)))
+        return true;
+    for (int channel0 = 0; channel0 < call.D; channel0 += TILE::out)
+        LAUNCH(cuda, kernel, grid_of(call, TILE::queries), dim3(MMA_THREADS), TILE::shared_bytes, call, channel0, seen);
     return true;
 }
 
-template <dit_dtype DTYPE> bool run_mma(dit_cuda *cuda, const attention_call &call)
+template <dit_dtype DTYPE, class TILE> bool run_either(dit_cuda *cuda, const attention_call &call)
 {
-    if (call.D <= 64) return run_mask<DTYPE, mma_tile<64, 64>>(cuda, call);
-    if (call.D <= 80) return run_mask<DTYPE, mma_tile<80, 80>>(cuda, call);
-    if (call.D <= 96) return run_mask<DTYPE, mma_tile<96, 96>>(cuda, call);
-    if (call.D <= 128) return run_mask<DTYPE, mma_tile<128, 128>>(cuda, call);
-    if (call.D <= 256) return run_mask<DTYPE, mma_tile<256, 256>>(cuda, call);
-    return call.D <= 512 && run_mask<DTYPE, mma_tile<512, 256>>(cuda, call);
+    if (call.bias.data || call.q_position) return run_tile<DTYPE, TILE>(cuda, call, sees_first());
+    return run_tile<DTYPE, TILE>(cuda, call, sees_all());
+}
+
+/* `mask` NULL: no slices. */
+template <dit_dtype DTYPE> bool run_mma(dit_cuda *cuda, const attention_call &call, const dit_mask *mask)
+{
+    if (mask) {
+        if (call.D <= 64) return run_tile<DTYPE, mma_tile<64, 64>>(cuda, call, *mask);
+        return call.D <= 128 && run_tile<DTYPE, mma_tile<128, 128>>(cuda, call, *mask);
+    }
+    if (call.D <= 64) return run_either<DTYPE, mma_tile<64, 64>>(cuda, call);
+    if (call.D <= 80) return run_either<DTYPE, mma_tile<80, 80>>(cuda, call);
+    if (call.D <= 96) return run_either<DTYPE, mma_tile<96, 96>>(cuda, call);
+    if (call.D <= 128) return run_either<DTYPE, mma_tile<128, 128>>(cuda, call);
+    if (call.D <= 256) return run_either<DTYPE, mma_tile<256, 256>>(cuda, call);
+    return call.D <= 512 && run_either<DTYPE, mma_tile<512, 256>>(cuda, call);
 }
 
 /* True if the tensor-core kernel takes the call. Heads lie D apart, so with D a multiple of 8 all are 16-byte aligned
@@ -703,10 +841,15 @@ void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
     call.D = (int)args->D;
     call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;
     call.scale = args->scale, call.cap = args->cap;
+    const dit_mask *mask = call.q_position ? args->mask : NULL; /* without keys there is nothing to hide */
     bool done = false;
     if (takes_mma(call) && call.q.dtype == DIT_DTYPE_BF16)
-        done = run_mma<DIT_DTYPE_BF16>(cuda, call);
+        done = run_mma<DIT_DTYPE_BF16>(cuda, call, mask);
     else if (takes_mma(call))
-        done = run_mma<DIT_DTYPE_FP16>(cuda, call);
-    if (!done) run_any(cuda, call);
+        done = run_mma<DIT_DTYPE_FP16>(cuda, call, mask);
+    if (done) return;
+    if (mask)
+        run_any(cuda, call, *mask);
+    else
+        run_any(cuda, call, sees_first());
 }

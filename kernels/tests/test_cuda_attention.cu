@@ -2,6 +2,7 @@
  */
 #include "kernels/tests/cuda_arrays.h"
 
+#include <memory>
 #include <vector>
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -82,6 +83,7 @@ enum {
 struct attention_case {
     int64_t B, H, Sq, Sk, D;
     int flags;
+    dit_mask_kind mask = DIT_MASK_NONE; /* over the tokens of the positions */
 };
 
 static std::vector<int32_t> spread(int64_t count, int32_t first, int32_t step)
@@ -91,10 +93,19 @@ static std::vector<int32_t> spread(int64_t count, int32_t first, int32_t step)
     return out;
 }
 
+static std::vector<std::unique_ptr<dit_mask>> masks;
+
+static const dit_mask *new_mask(dit_mask_kind kind, int64_t tokens)
+{
+    masks.emplace_back(new dit_mask);
+    dit_mask_build(kind, tokens, masks.back().get());
+    return masks.back().get();
+}
+
 static void place(const attention_case &c, dit_attention_args *args)
 {
     int32_t behind = (int32_t)(c.Sk - c.Sq);
-    if (!c.Sk || !(c.flags & (CAUSAL | STRIPED | LATE))) return;
+    if (!c.Sk || (!c.mask && !(c.flags & (CAUSAL | STRIPED | LATE)))) return;
     std::vector<int32_t> q = spread(c.Sq, c.flags & CAUSAL ? behind : 0, c.flags & STRIPED ? 3 : 1);
     std::vector<int32_t> k = spread(c.Sk,
                                     c.flags & STRIPED ? 1
@@ -103,6 +114,8 @@ static void place(const attention_case &c, dit_attention_args *args)
                                     c.flags & STRIPED ? 3 : 1);
     args->q_position = position_array(q);
     args->k_position = position_array(k);
+    if (!c.mask) return;
+    args->mask = new_mask(c.mask, 1 + (q.back() > k.back() ? q.back() : k.back()));
 }
 
 static float *bias_of(const attention_case &c, dit_dtype dtype)
@@ -165,6 +178,7 @@ static void plain_row(const dit_attention_args *a, dit_dtype dtype, int64_t b, i
         float sum = 0;
         for (int64_t d = 0; d < a->D; d++) sum += q[d] * k[d];
         sum = rounded(rounded(sum, dtype) * a->scale, dtype);
+        if (a->mask && !dit_mask_sees(a->mask, a->q_position[row], a->k_position[key])) sum = -INFINITY;
         if (a->bias) sum = rounded(sum + a->bias[b * a->Sk + key], dtype);
         p[(size_t)key] = sum;
         max = fmaxf(max, sum);
@@ -236,9 +250,10 @@ static void check_case(const attention_case &c, dit_dtype dtype)
     if (args.lse) lse_error = distance_of(on_device(args.lse), args.lse).most;
     untouched_where_nobody_writes(c, &args, got);
     if (own.relative > relative_tolerance(dtype) || (dtype != FP32 && ratio > 2) || lse_error > 2e-5)
-        fail_msg("%s B %d H %d Sq %d Sk %d D %d flags %x: relative L2 %g, largest %g against %g of a plain one, lse %g",
-                 dit_dtype_name(dtype), (int)c.B, (int)c.H, (int)c.Sq, (int)c.Sk, (int)c.D, c.flags, own.relative,
-                 own.most, simple.most, lse_error);
+        fail_msg(
+            "%s B %d H %d Sq %d Sk %d D %d flags %x %s: relative L2 %g, largest %g against %g of a plain one, lse %g",
+            dit_dtype_name(dtype), (int)c.B, (int)c.H, (int)c.Sq, (int)c.Sk, (int)c.D, c.flags, dit_mask_name(c.mask),
+            own.relative, own.most, simple.most, lse_error);
     worst_relative[dtype] = fmax(worst_relative[dtype], own.relative);
     worst_ratio[dtype] = fmax(worst_ratio[dtype], ratio);
     worst_lse = fmax(worst_lse, lse_error);
@@ -292,6 +307,24 @@ static void masks_of_any_kind(void **)
                                            {1, 1, 65, 0, 64, 0},
                                            {2, 1, 3, 0, 40, CAUSAL}};
     CHECK_ALL(cases);
+}
+
+/* Slices of every kind, for the tiles of each kernel; queries at the end of the tokens, between keys, before most keys. */
+static void slices_of_any_kind(void **)
+{
+    for (int kind = 1; kind < DIT_MASK_COUNT; kind++)
+        for (int64_t D : {13, 40, 128}) {
+            const dit_mask_kind mask = (dit_mask_kind)kind;
+            attention_case cases[] = {{1, 1, 200, 200, D, 0, mask},
+                                      {2, 1, 70, 333, D, CAUSAL, mask},
+                                      {1, 2, 100, 160, D, STRIPED | GROUPED | NO_LSE, mask},
+                                      {1, 1, 150, 90, D, LATE | BIAS | ABSENT, mask}};
+            CHECK_ALL(cases);
+        }
+    static const attention_case few[] = {{1, 1, 1, 1, 64, 0, DIT_MASK_WINDOW},
+                                         {1, 1, 65, 0, 64, 0, DIT_MASK_DOCUMENTS},
+                                         {1, 1, 3, 700, 136, 0, DIT_MASK_BLOCK_CAUSAL_WINDOW}};
+    CHECK_ALL(few);
 }
 
 static void layouts_of_any_kind(void **)
@@ -368,6 +401,35 @@ static void unseen_tiles_are_not_touched(void **)
         for (float x : on_device(args.out)) assert_true(isfinite(x));
         forget_arrays();
     }
+}
+
+/* With slices the tiles lie anywhere: queries of the second quarter of four documents see that quarter. */
+static void tiles_that_no_slice_touches_are_not_touched(void **)
+{
+    for (dit_dtype dtype : {FP32, BF16})
+        for (int64_t D : {64, 128, 136}) {
+            const int64_t step = 192; /* a multiple of all tiles */
+            attention_case c = {1, 1, step, 4 * step, D, 0};
+            dit_attention_args args = operands(c, dtype);
+            dit_mask documents = {};
+            for (int32_t i = 0; i < 4; i++)
+                documents.slice[documents.count++] = {i * (int32_t)step, (i + 1) * (int32_t)step,
+                                                      i * (int32_t)step, (i + 1) * (int32_t)step,
+                                                      -(1 << 30),        1 << 30};
+            args.mask = &documents;
+            args.q_position = position_array(spread(step, (int32_t)step, 1));
+            args.k_position = position_array(spread(4 * step, 0, 1));
+            for (int64_t key = 0; key < 4 * step; key++) {
+                if (key / step == 1) continue;
+                for (int64_t i = 0; i < args.ldk; i++) ((float *)args.k)[key * args.ldk + i] = NAN;
+                for (int64_t i = 0; i < args.ldv; i++) ((float *)args.v)[key * args.ldv + i] = NAN;
+            }
+            put((float *)args.k), put((float *)args.v);
+            cuda_attention(pool, &args);
+            assert_int_equal(device.failure, DIT_OK);
+            for (float x : on_device(args.out)) assert_true(isfinite(x));
+            forget_arrays();
+        }
 }
 
 static void positions_of_another_type_are_refused(void **)
@@ -467,10 +529,9 @@ static void check_halves(const attention_case &c, dit_dtype dtype, dit_dtype blo
     attend_keys(args, 0, c.Sk, out, lse);
     assert_int_equal(device.failure, DIT_OK);
     distance d = distance_of(merged, on_device(out).data()), e = distance_of(merged_lse, on_device(lse).data());
-    if (d.relative > relative_tolerance(block_dtype == FP32 && dtype != FP32 ? dtype : block_dtype) ||
-        e.most > 2e-5)
-        fail_msg("%s blocks %s flags %x: %g, lse %g", dit_dtype_name(dtype), dit_dtype_name(block_dtype),
-                 c.flags, d.relative, e.most);
+    if (d.relative > relative_tolerance(block_dtype == FP32 && dtype != FP32 ? dtype : block_dtype) || e.most > 2e-5)
+        fail_msg("%s blocks %s flags %x: %g, lse %g", dit_dtype_name(dtype), dit_dtype_name(block_dtype), c.flags,
+                 d.relative, e.most);
     forget_arrays();
 }
 
@@ -502,6 +563,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lengths_of_any_kind, begin, end),
         cmocka_unit_test_setup_teardown(head_sizes_of_any_kind, begin, end),
+        cmocka_unit_test_setup_teardown(slices_of_any_kind, begin, end),
+        cmocka_unit_test_setup_teardown(tiles_that_no_slice_touches_are_not_touched, begin, end),
         cmocka_unit_test_setup_teardown(masks_of_any_kind, begin, end),
         cmocka_unit_test_setup_teardown(layouts_of_any_kind, begin, show_worst),
         cmocka_unit_test_setup_teardown(logits_beyond_the_range_of_exp_pick_one_key, begin, end),

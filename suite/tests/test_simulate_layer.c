@@ -151,7 +151,7 @@ static void ring_self_attention_is_not_simulated(void **state)
     expect_not_simulated("\"attention\":\"ring-self-attention\",\"ring_degree\":4");
 }
 
-/* No accelerator's kernel is known that skips by them. */
+/* No accelerator's kernel that skips by them has been timed. */
 static void masks_are_not_simulated(void **state)
 {
     (void)state;

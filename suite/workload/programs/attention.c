@@ -60,7 +60,7 @@ static dit_status resolve(suite_cell *cell)
     resolve_layer(cell);
     if (cell->simulated && cell->layer.mask)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                        "%s is simulated, and no accelerator's kernel is known that skips by mask %s",
+                        "%s is simulated, and no accelerator's kernel that skips by mask %s has been timed",
                         cell->platform->name, dit_mask_name(cell->layer.mask));
     if (!cell->simulated || !(cell->layer.ring == DIT_RING_WHOLE_ROWS || cell->layer.whole_scores)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
