@@ -23,6 +23,10 @@ static const struct {
     dit_rows_facts defaults;
     int64_t layers;
 } classes[] = {
+    {"AutoencoderDC",
+     {DIT_ROWS_DC, .stages = 6, .widths = {1024, 1024, 512, 512, 256, 128}, .layers = {3, 3, 3, 3, 3, 3},
+      .latent_channels = 32, .temporal = 1},
+     0},
     {"AutoencoderKL", {DIT_ROWS_KL, .stages = 1, .widths = {64}, .groups = 32, .latent_channels = 4, .temporal = 1}, 1},
     {"AutoencoderKLCogVideoX",
      {DIT_ROWS_COGVIDEOX, .stages = 4, .widths = {512, 256, 256, 128}, .groups = 32, .latent_channels = 16,
@@ -202,6 +206,35 @@ static dit_status read_mochi(const dit_json *doc, const cJSON *config, const cha
     return DIT_OK;
 }
 
+/* How many stages, from the coarsest on, end with the last one that has attention. */
+static int dc_stages_with_attention(const cJSON *config, int stages)
+{
+    const cJSON *types = cJSON_GetObjectItemCaseSensitive(config, "decoder_block_types");
+    for (int fine = 0; fine < stages; fine++) {
+        const char *word = cJSON_GetStringValue(cJSON_IsArray(types) ? cJSON_GetArrayItem(types, fine) : types);
+        if (word && strcmp(word, "EfficientViTBlock") == 0) return stages - fine;
+    }
+    return 0;
+}
+
+/* AutoencoderDC: all but the first stage double rows and columns before their blocks. */
+static dit_status read_dc(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
+{
+    const cJSON *widths = NULL;
+    DIT_TRY(dit_json_optional_int(doc, config, at, "latent_channels", 1, MAX_COUNT, &out->latent_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "in_channels", 1, MAX_COUNT, &out->image_channels));
+    DIT_TRY(dit_json_optional_array(doc, config, at, "decoder_block_out_channels", &widths));
+    if (widths) out->stages = cJSON_GetArraySize(widths);
+    if (out->stages < 1 || out->stages > DIT_ROWS_STAGES)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "decoder_block_out_channels has no 1 to %d entries",
+                             DIT_ROWS_STAGES);
+    DIT_TRY(read_reversed(doc, config, at, "decoder_block_out_channels", 1, out->stages, out->widths));
+    DIT_TRY(read_reversed(doc, config, at, "decoder_layers_per_block", 1, out->stages, out->layers));
+    out->ups = out->stages - 1;
+    out->whole = dc_stages_with_attention(config, out->stages);
+    return DIT_OK;
+}
+
 /* AutoencoderKL and those that are described as it is. */
 static dit_status read_kl(const dit_json *doc, const cJSON *config, const char *at, dit_rows_facts *out)
 {
@@ -266,6 +299,8 @@ dit_status dit_rows_read(const dit_json *doc, const cJSON *vae, const char *poin
         DIT_TRY(read_ltx(doc, config, at, out));
     else if (out->decoder == DIT_ROWS_MOCHI)
         DIT_TRY(read_mochi(doc, config, at, out));
+    else if (out->decoder == DIT_ROWS_DC)
+        DIT_TRY(read_dc(doc, config, at, out));
     else
         DIT_TRY(read_kl(doc, config, at, out));
     DIT_TRY(dit_rows_read_split(doc, vae, pointer, &out->split));
@@ -448,6 +483,16 @@ static int64_t add_mochi(const dit_rows_facts *f, int64_t frames, bool begins, t
     return begins ? frames - f->temporal + 1 : frames;
 }
 
+/* Adds AutoencoderDC's stages behind the cut. Its norms send nothing. */
+static void add_dc(const dit_rows_facts *f, tally *t)
+{
+    for (int stage = f->whole; stage < f->stages; stage++) {
+        if (stage > 0) add_convolution(t, 1, f->width << (stage - 1), f->widths[stage - 1]);
+        for (int64_t i = 0; i < 2 * f->layers[stage]; i++) add_convolution(t, 1, f->width << stage, f->widths[stage]);
+    }
+    add_convolution(t, 1, f->width << f->ups, f->widths[f->stages - 1]);
+}
+
 /* Adds all frames of one image or video; returns how many frames it becomes. */
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
@@ -455,6 +500,8 @@ static int64_t add_clip(const dit_rows_facts *f, tally *t)
     if (f->decoder == DIT_ROWS_PIXELS) return f->frames;
     if (f->decoder == DIT_ROWS_HUNYUAN) return add_tiles(f, t);
     if (f->decoder == DIT_ROWS_LTX) return add_ltx(f, t);
+    for (int64_t i = 0; i < f->frames && f->decoder == DIT_ROWS_DC; i++) add_dc(f, t);
+    if (f->decoder == DIT_ROWS_DC) return f->frames;
     for (int64_t first = 0; first < f->frames; first += frames) {
         frames = dit_chunk_latents(f->decoder, f->frames, first);
         bool mochi = f->decoder == DIT_ROWS_MOCHI;

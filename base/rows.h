@@ -9,7 +9,7 @@
  * others, and AutoencoderKLHunyuanVideo
  * with its successor, AutoencoderKLHunyuanVideo15, which is Wan's in that. AutoencoderKLCogVideoX and AutoencoderKLLTXVideo, whose norms see one position each, too,
  * have no such attention and are cut before their first convolution; so is AutoencoderKLMochi, whose norms have moments of each
- * frame. PixelShuffle moves pixels and has no layers: only the image is gathered. */
+ * frame. AutoencoderDC is cut after its last stage with attention; every rank computes what stands before. PixelShuffle moves pixels and has no layers: only the image is gathered. */
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
 
@@ -31,6 +31,7 @@ typedef enum {
     DIT_ROWS_HUNYUAN15, /* the middle of all latent frames at once, then chunks of one; see AutoencoderKLHunyuanVideo15   */
     DIT_ROWS_LTX,       /* all latent frames at once; each block has layers of its own                    */
     DIT_ROWS_MOCHI,     /* chunks of two latent frames; every stage doubles rows and columns, and makes frames */
+    DIT_ROWS_DC,        /* AutoencoderDC: stages before the cut have attention, no norm sends anything        */
     DIT_ROWS_PIXELS     /* PixelShuffle: no layers                                                        */
 } dit_rows_decoder;
 
@@ -58,6 +59,7 @@ typedef struct {
     int64_t layers[DIT_ROWS_STAGES + 2], factors[DIT_ROWS_STAGES];
     int64_t latent_channels, image_channels;
     int64_t patch; /* pixels that a value of the decoder's result spans in each direction; 0: 1 */
+    int whole;     /* stages of AutoencoderDC, from the coarsest on, that every rank computes */
     bool matches;  /* upsampling leads to the next stage's channels (HunyuanVideo 1.5) */
     bool residual; /* upsampling keeps the channels, and the result is patches of pixels (Wan 2.2) */
     bool tiling;

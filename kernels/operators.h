@@ -191,11 +191,11 @@ typedef struct {
     int64_t ldo, batch_o;
 } dit_linear_attention_args;
 
-/* Convolution of each channel by itself, 3 x 3, zeros outside:
+/* Convolution of each channel by itself, zeros outside; with h half of a square kernel of odd width:
  *
- *   y[b, r, x, c] = bias[c] + sum over (dr, dx) in 3 x 3 of weight[c, dr, dx] u[b, r + dr - 1, x + dx - 1, c]
+ *   y[b, r, x, c] = bias[c] + sum over (dr, dx) of weight[c, dr, dx] u[b, r + dr - h, x + dx - h, c]
  *
- * Where x is a band of a larger image, the rows next to it come from `above` and `below`. */
+ * Where x is a band of a larger image, the rows next to it come from `above` and `below`, with a kernel of 3. */
 typedef struct {
     int64_t batch, height, width,
         C; /* x and y [batch, height, width, C], pixels ldx and ldy apart, nothing between rows */
@@ -204,7 +204,8 @@ typedef struct {
     const float *above,
         *below;          /* NULL (zeros), or the row before the first and after the last: [batch, width, C], pixels */
     int64_t ld_edge;     /* ld_edge apart */
-    const float *weight; /* [C, 3, 3] fp32 */
+    int64_t kernel;      /* 3, 5 or 7 */
+    const float *weight; /* [C, kernel, kernel] fp32 */
     const float *bias;   /* [C] or NULL */
     float *y;            /* not x */
     int64_t ldy;

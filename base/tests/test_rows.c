@@ -252,7 +252,7 @@ static dit_status read_text(const char *text)
 static void other_configs_are_refused(void **state)
 {
     (void)state;
-    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderDC\"}}"), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKLMagvit\"}}"), DIT_ERR_UNSUPPORTED);
     assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": []}}"),
                      DIT_ERR_JSON_VALUE);
     assert_int_equal(

@@ -207,7 +207,8 @@ static dit_status convolve(dit_model *model, sana *m, const feed_forward *f)
     const dit_partition *view = m->common.view;
     int64_t inner = m->common.inner, width = model->params.latent.width / m->c.common.patch;
     const float *above, *below;
-    dit_depthwise_args args = {.batch = view->batch, .height = view->image_count / width, .width = width, .C = inner};
+    dit_depthwise_args args = {
+        .batch = view->batch, .height = view->image_count / width, .width = width, .C = inner, .kernel = 3};
     args.ldx = args.ld_edge = args.ldy = HALVES * inner;
     DIT_TRY(dit_halo_exchange(&m->halo, m->wide, view->batch, args.height, &above, &below));
     for (int half = 0; half < HALVES; half++) {

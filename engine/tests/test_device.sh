@@ -62,6 +62,7 @@ declare -A configs=(
     [cog]='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
     [wan]='"_class_name":"AutoencoderKLWan","base_dim":8,"dim_mult":[1,2],"num_res_blocks":1,"temperal_downsample":[true]'
     [ltx]='"_class_name":"AutoencoderKLLTXVideo","latent_channels":6,"patch_size":2,"decoder_block_out_channels":[8,16],"decoder_layers_per_block":[1,1,1],"decoder_spatio_temporal_scaling":[true,true],"upsample_factor":[2,2],"upsample_residual":[true,true],"decoder_inject_noise":[true,true,true],"timestep_conditioning":true'
+    [dc]='"_class_name":"AutoencoderDC","latent_channels":4,"attention_head_dim":4,"decoder_block_types":["ResBlock","ResBlock","EfficientViTBlock"],"decoder_block_out_channels":[8,8,16],"decoder_layers_per_block":[1,2,1],"decoder_qkv_multiscales":[[],[],[5]]'
     [mochi]='"_class_name":"AutoencoderKLMochi","decoder_block_out_channels":[32,32],"layers_per_block":[1,1,0],"temporal_expansions":[2],"spatial_expansions":[2]'
     [hunyuan15]='"_class_name":"AutoencoderKLHunyuanVideo15","latent_channels":4,"block_out_channels":[8,8,16],"layers_per_block":1,"spatial_compression_ratio":4,"temporal_compression_ratio":4'
     [hunyuan]='"_class_name":"AutoencoderKLHunyuanVideo","block_out_channels":[8,8,16],"norm_num_groups":4,"layers_per_block":1,"spatial_compression_ratio":4'
@@ -72,9 +73,9 @@ as_one() { # name, ranks, frames: what several ranks decode is what one decodes
         grep -q '"pass":[[:space:]]*true' "$work/$1-$2/record.json"
 }
 for ranks in 2 3; do
-    for vae in kl cog wan hunyuan hunyuan15 ltx mochi; do
+    for vae in kl cog wan hunyuan hunyuan15 ltx mochi dc; do
         frames=9
-        [ "$vae" != kl ] || frames=1
+        [ "$vae" != kl ] && [ "$vae" != dc ] || frames=1
         [ "$ranks" -gt 2 ] || decode "$vae" "${configs[$vae]}" 1 "$frames"
         as_one "$vae" "$ranks" "$frames"
         report $? "host fp32: $vae decoded by $ranks ranks is what one decodes"

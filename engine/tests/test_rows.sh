@@ -26,6 +26,9 @@ denoising='"_class_name": "AutoencoderKLLTXVideo", "latent_channels": 6, "patch_
      "upsample_residual": [true, true], "decoder_inject_noise": [true, true, true], "timestep_conditioning": true'
 mochi='"_class_name": "AutoencoderKLMochi", "latent_channels": 12, "decoder_block_out_channels": [32, 32, 64],
      "layers_per_block": [1, 1, 0, 1], "temporal_expansions": [2, 3], "spatial_expansions": [2, 2]'
+dc='"_class_name": "AutoencoderDC", "latent_channels": 4, "attention_head_dim": 4, "decoder_qkv_multiscales": [[], [], [5]],
+     "decoder_block_types": ["ResBlock", "ResBlock", "EfficientViTBlock"], "decoder_block_out_channels": [8, 8, 16],
+     "decoder_layers_per_block": [1, 2, 1]'
 hunyuan15='"_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 4, "block_out_channels": [8, 8, 16],
      "layers_per_block": 1, "spatial_compression_ratio": 4, "temporal_compression_ratio": 4'
 
@@ -52,11 +55,11 @@ END
 # member FILE KEY: the value of the first such member that stands on a line of its own
 member() { sed -n "s/^[[:space:]]*\"$2\":[[:space:]]*\(.*[^,]\),*$/\1/p" "$work/$1" | head -n 1; }
 
-# Exact, counted, without an allocation on any rank; rows travel, and moments but for Wan, LTX-Video and HunyuanVideo 1.5.
+# Exact, counted, without an allocation on any rank; rows travel, and moments but for Wan, LTX-Video, HunyuanVideo 1.5 and AutoencoderDC.
 holds() { # NAME
     local record=$work/$1/record.json
     [ "$(member "$1/record.json" communication_match)" = true ] && [ "$(member "$1/record.json" pass)" = true ] &&
-        [ -n "$(member "$1/record.json" rel_l2)" ] && grep -q '"send_recv"' "$record" && { [[ $1 == wan* || $1 == ltx* || $1 == 15* ]] || grep -q '"all_reduce"' "$record"; } &&
+        [ -n "$(member "$1/record.json" rel_l2)" ] && grep -q '"send_recv"' "$record" && { [[ $1 == wan* || $1 == ltx* || $1 == 15* || $1 == dc* ]] || grep -q '"all_reduce"' "$record"; } &&
         ! grep -q '"loop_allocations": [1-9]' "$record"
 }
 
@@ -103,6 +106,8 @@ shared mochi-still "$mochi" '"height_px": 12, "width_px": 12, "num_frames": 1' 3
 shared 15-clip "$hunyuan15" '"height_px": 44, "width_px": 24, "num_frames": 13, "num_images": 2' 2 3
 shared 15-unmatched "$hunyuan15, \"upsample_match_channel\": false" '"height_px": 20, "width_px": 12, "num_frames": 9' 4
 shared 15-still "$hunyuan15" '"height_px": 28, "width_px": 20, "num_frames": 1' 3
+shared dc-even "$dc" '"height_px": 48, "width_px": 40, "num_images": 2' 2 3 4
+shared dc-uneven "$dc, \"upsample_block_type\": \"interpolate\"" '"height_px": 20, "width_px": 12' 3
 shared no-attention "$kl, \"mid_block_add_attention\": false" '"height_px": 12, "width_px": 20' 3
 shared one-stage '"_class_name": "AutoencoderKL", "block_out_channels": [8], "norm_num_groups": 8' \
     '"height_px": 9, "width_px": 7' 2 4

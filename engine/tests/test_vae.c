@@ -592,6 +592,18 @@ static void what_would_change_the_numbers_is_refused(void **state)
     expect_refused(DIT_ERR_SHAPE, "AutoencoderKLLTXVideo", "\"upsample_factor\": [1, 1, 1, 2]");
     expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderKLLTXVideo", "\"upsample_residual\": [true, true, true]");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLLTXVideo", "\"timestep_conditioning\": true"); /* widths change */
+    expect_refused(DIT_OK, "AutoencoderDC",
+                   "\"latent_channels\": 4, \"attention_head_dim\": 4, \"decoder_block_types\": [\"ResBlock\", "
+                   "\"EfficientViTBlock\"],"
+                   "\"decoder_block_out_channels\": [4, 8], \"decoder_layers_per_block\": [1, 1]");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderDC", "\"decoder_block_out_channels\": [4, 8]");
+    expect_refused(DIT_ERR_SHAPE, "AutoencoderDC", /* heads of 32 */
+                   "\"decoder_block_types\": \"EfficientViTBlock\", \"decoder_block_out_channels\": [4],"
+                   "\"decoder_layers_per_block\": [1]");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"decoder_block_types\": \"AttnBlock\"");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"decoder_norm_types\": \"batch_norm\"");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"upsample_block_type\": \"bilinear\"");
+    expect_refused(DIT_ERR_JSON_VALUE, "AutoencoderDC", "\"decoder_layers_per_block\": [0, 3, 3, 3, 3, 3]");
     expect_refused(DIT_OK, "AutoencoderKLMochi",
                    "\"decoder_block_out_channels\": [32, 32], \"layers_per_block\": [1, 0, 1], \"act_fn\": \"silu\","
                    "\"temporal_expansions\": [2], \"spatial_expansions\": [2]");
@@ -614,7 +626,7 @@ static void what_would_change_the_numbers_is_refused(void **state)
         DIT_ERR_SHAPE); /* eight channels give one place each, of which half is too little */
     assert_int_equal(try_create(hunyuan15_text, 1, 4, 4, true), DIT_ERR_UNSUPPORTED);
     assert_int_equal(try_create(hunyuan_text, 1, 4, 4, true), DIT_OK);
-    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLMagvit", "\"act_fn\": \"silu\"");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 4");
     assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [6, 8]}", 1, 4, 4, false),

@@ -90,7 +90,7 @@ report $? "a number of frames that latents cannot give is refused"
 decode pixels "$kl" 1 '"height_px": 47, "width_px": 40' false 1
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_RESOLUTION: 40 x 47 pixels' "$work/pixels.log"
 report $? "a height that latents cannot give is refused"
-decode class "${kl/AutoencoderKL/AutoencoderDC}" 1 "$square" false 1
-[ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*AutoencoderDC' "$work/class.log" && grep -q 'AutoencoderKLCogVideoX' "$work/class.log"
+decode class "${kl/AutoencoderKL/AutoencoderKLMagvit}" 1 "$square" false 1
+[ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*AutoencoderKLMagvit' "$work/class.log" && grep -q 'AutoencoderKLCogVideoX' "$work/class.log"
 report $? "another class is refused, with those that are implemented"
 tap_end

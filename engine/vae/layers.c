@@ -100,11 +100,13 @@ static dit_status load_conv(const vae_loader *l, const char *prefix, vae_conv *c
     snprintf(name, sizeof name, "%s.weight", prefix);
     DIT_TRY(dit_weights_read(l->rt, l->weights, name, 2, (int64_t[2]){conv->out, k}, DIT_INIT_LINEAR, stored));
     snprintf(name, sizeof name, "%s.bias", prefix);
-    DIT_TRY(dit_weights_read(l->rt, l->weights, name, 1, &conv->out, DIT_INIT_BIAS, bias));
+    if (!l->unbiased) DIT_TRY(dit_weights_read(l->rt, l->weights, name, 1, &conv->out, DIT_INIT_BIAS, bias));
     if (!l->rt->ledger.counting_only) channels_last(l, stored, conv->out, conv->in, taps, weights);
-    for (int64_t i = 0; i < dit_runtime_values(l->rt, conv->out); i++) placed[i] = bias[stored_row(l, i, conv->out)];
+    for (int64_t i = 0; i < dit_runtime_values(l->rt, conv->out) && !l->unbiased; i++)
+        placed[i] = bias[stored_row(l, i, conv->out)];
     const float *w[1] = {weights}, *b[1] = {placed};
-    DIT_TRY(l->rt->kernels->linear_pack(l->rt->pool, &l->rt->run, k, 1, w, b, &conv->out, &conv->weights));
+    DIT_TRY(l->rt->kernels->linear_pack(l->rt->pool, &l->rt->run, k, 1, w, l->unbiased ? NULL : b, &conv->out,
+                                        &conv->weights));
     dit_arena_release_to(&l->rt->step, mark);
     return DIT_OK;
 }

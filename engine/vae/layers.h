@@ -98,6 +98,7 @@ typedef struct {
     const char *norm_inside;          /* of norms */
     float norm_eps;                   /* of group norms; 0: 1e-6                                              */
     bool framewise;                   /* as vae_norm has it                                                   */
+    bool unbiased;                    /* convolutions have no bias                                            */
 } vae_loader;
 
 /* Loads `prefix`.weight [out, in, (t,) y, x] and .bias; the prefix is printf-formatted. A kernel of {1, 3, 3} is

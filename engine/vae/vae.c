@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox, dit_vae_autoencoder_kl_flux2,
-    dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_hunyuan_video15, dit_vae_autoencoder_kl_ltx_video,
-    dit_vae_autoencoder_kl_mochi, dit_vae_autoencoder_kl_qwen_image, dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
+extern const dit_vae_class dit_vae_autoencoder_dc, dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox,
+    dit_vae_autoencoder_kl_flux2, dit_vae_autoencoder_kl_hunyuan_video, dit_vae_autoencoder_kl_hunyuan_video15,
+    dit_vae_autoencoder_kl_ltx_video, dit_vae_autoencoder_kl_mochi, dit_vae_autoencoder_kl_qwen_image,
+    dit_vae_autoencoder_kl_wan, dit_vae_pixel_shuffle;
 
 /* All classes. */
 static const dit_vae_class *const classes[] = {
+    &dit_vae_autoencoder_dc,
     &dit_vae_autoencoder_kl,
     &dit_vae_autoencoder_kl_cogvideox,
     &dit_vae_autoencoder_kl_flux2,

@@ -1,18 +1,20 @@
-/* Depthwise 3 x 3 convolution: each thread makes one element of y, channels side by side; sums in float. */
+/* Depthwise convolution: each thread makes one element of y, channels side by side; sums in float. */
 #include "kernels/cuda/pieces.h"
 
 typedef struct {
     view x, above, below, weight, bias, y;
-    int64_t batch, height, width, C, ldx, ld_edge, ldy;
+    int64_t batch, height, width, C, kernel, ldx, ld_edge, ldy;
 } depthwise_operands;
 
-/* Adds three products of a row of u, whose pixel 0 is element `at`. */
+/* Adds the products of a row of u, whose pixel 0 is element `at`. */
 static __device__ inline float add_row(const depthwise_operands &o, view u, int64_t at, int64_t ld, int64_t x,
                                        int64_t weight, float sum)
 {
-    if (x > 0) sum = fmaf(view_load(o.weight, weight), view_load(u, at + (x - 1) * ld), sum);
-    sum = fmaf(view_load(o.weight, weight + 1), view_load(u, at + x * ld), sum);
-    if (x + 1 < o.width) sum = fmaf(view_load(o.weight, weight + 2), view_load(u, at + (x + 1) * ld), sum);
+    for (int64_t dx = 0; dx < o.kernel; dx++) {
+        int64_t column = x + dx - o.kernel / 2;
+        if (column >= 0 && column < o.width)
+            sum = fmaf(view_load(o.weight, weight + dx), view_load(u, at + column * ld), sum);
+    }
     return sum;
 }
 
@@ -24,8 +26,8 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) convolve_channels(depthw
         int64_t pixel = divide(e, o.C), c = e - pixel * o.C, row = divide(pixel, o.width), x = pixel - row * o.width;
         int64_t b = divide(row, o.height), r = row - b * o.height;
         float sum = o.bias.data ? view_load(o.bias, c) : 0.0f;
-        for (int64_t dr = 0; dr < 3; dr++) {
-            int64_t at = r + dr - 1, weight = c * 9 + dr * 3;
+        for (int64_t dr = 0; dr < o.kernel; dr++) {
+            int64_t at = r + dr - o.kernel / 2, weight = (c * o.kernel + dr) * o.kernel;
             view edge = at < 0 ? o.above : o.below;
             if (at >= 0 && at < o.height)
                 sum = add_row(o, o.x, (b * o.height + at) * o.width * o.ldx + c, o.ldx, x, weight, sum);
@@ -51,7 +53,7 @@ void cuda_depthwise(dit_pool *pool, const dit_depthwise_args *args)
     dit_cuda *cuda = cuda_of(pool);
     depthwise_operands o = {};
     o.batch = args->batch, o.height = args->height, o.width = args->width, o.C = args->C;
-    o.ldx = args->ldx, o.ld_edge = args->ld_edge, o.ldy = args->ldy;
+    o.kernel = args->kernel, o.ldx = args->ldx, o.ld_edge = args->ld_edge, o.ldy = args->ldy;
     o.x = view_of(cuda, args->x), o.y = view_of(cuda, args->y), o.weight = view_of(cuda, args->weight);
     bool found = find_optional(cuda, args->above, &o.above) && find_optional(cuda, args->below, &o.below) &&
                  find_optional(cuda, args->bias, &o.bias);

@@ -1,4 +1,4 @@
-/* y = bias + 3 x 3 convolution of each channel by itself. */
+/* y = bias + convolution of each channel by itself. */
 #include "kernels/ref/ref.h"
 
 /* The pixels of a row that may lie just outside of the band; NULL: there is none, zeros. */
@@ -14,12 +14,14 @@ static const float *row_of(const dit_depthwise_args *a, int64_t b, int64_t row, 
 static double pixel_of(const dit_depthwise_args *a, int64_t b, int64_t row, int64_t x, int64_t c)
 {
     double sum = a->bias ? (double)a->bias[c] : 0;
-    for (int64_t dr = 0; dr < 3; dr++) {
+    int64_t kernel = a->kernel, half = kernel / 2;
+    for (int64_t dr = 0; dr < kernel; dr++) {
         int64_t ld;
-        const float *u = row_of(a, b, row + dr - 1, &ld);
-        for (int64_t dx = 0; dx < 3 && u; dx++) {
-            int64_t at = x + dx - 1;
-            if (at >= 0 && at < a->width) sum += (double)a->weight[c * 9 + dr * 3 + dx] * (double)u[at * ld + c];
+        const float *u = row_of(a, b, row + dr - half, &ld);
+        for (int64_t dx = 0; dx < kernel && u; dx++) {
+            int64_t at = x + dx - half;
+            if (at >= 0 && at < a->width)
+                sum += (double)a->weight[(c * kernel + dr) * kernel + dx] * (double)u[at * ld + c];
         }
     }
     return sum;
@@ -36,8 +38,9 @@ void dit_ref_depthwise(dit_pool *pool, const dit_depthwise_args *args)
                         (float)pixel_of(args, b, row, x, c);
 }
 
-/* Nine products a pixel and channel, at edges, too; it reads x and writes y. */
+/* A product for each weight, pixel and channel, at edges, too; it reads x and writes y. */
 dit_work dit_depthwise_work(const dit_depthwise_args *args)
 {
-    return dit_elementwise_work(args->batch * args->height * args->width * args->C, 1, 1, 18);
+    return dit_elementwise_work(args->batch * args->height * args->width * args->C, 1, 1,
+                                2 * (double)(args->kernel * args->kernel));
 }

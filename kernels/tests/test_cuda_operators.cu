@@ -670,14 +670,15 @@ static void a_state_that_is_not_fp32_is_a_failure(void **)
     assert_non_null(strstr(device.failure_text, "fp32 is expected"));
 }
 
-static void check_depthwise(int64_t height, int64_t width, int64_t C, bool band, const types *t)
+static void check_depthwise(int64_t height, int64_t width, int64_t C, int64_t kernel, bool band, const types *t)
 {
     enum { BATCH = 2 };
     int64_t ld = C + 3, count = BATCH * height * width * ld;
     dit_depthwise_args args = {};
     args.batch = BATCH, args.height = height, args.width = width, args.C = C;
     args.x = array_at(count, t->x, 1, 0.0f, 1.0f), args.ldx = args.ldy = args.ld_edge = ld;
-    args.weight = array_of_normal(9 * C, t->small), args.bias = band ? array_of_normal(C, t->small) : NULL;
+    args.kernel = kernel, args.weight = array_of_normal(kernel * kernel * C, t->small),
+    args.bias = band ? array_of_normal(C, t->small) : NULL;
     args.above = band ? array_of_normal(BATCH * width * ld, t->x) : NULL;
     args.below = band ? array_of_normal(BATCH * width * ld, t->x) : NULL;
     args.y = array_of_normal(count, t->y);
@@ -691,9 +692,10 @@ static void depthwise_convolutions_are_the_reference(void **)
 {
     for (const types &t : all_types)
         for (bool band : {false, true}) {
-            check_depthwise(1, 1, 1, band, &t);
-            check_depthwise(3, 5, 20, band, &t);
-            check_depthwise(4, 2, 72, band, &t);
+            check_depthwise(1, 1, 1, 3, band, &t);
+            check_depthwise(3, 5, 20, 3, band, &t);
+            check_depthwise(4, 2, 72, 3, band, &t);
+            check_depthwise(6, 4, 12, 5, false, &t);
         }
 }
 

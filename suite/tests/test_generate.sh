@@ -315,11 +315,11 @@ not_built() { # a catalogue that says so of Wan's VAE
 ok "nor can a model whose VAE is not supported" not_built
 make_unbuilt() {
     mkdir -p unbuilt && cp "$golden/vae_cogvideox/diffusion_pytorch_model.safetensors" unbuilt/ &&
-        sed 's/"AutoencoderKLCogVideoX"/"AutoencoderDC"/' "$golden/vae_cogvideox/config.json" >unbuilt/config.json
+        sed 's/"AutoencoderKLCogVideoX"/"AutoencoderKLMagvit"/' "$golden/vae_cogvideox/config.json" >unbuilt/config.json
 }
 unbuilt() {
     make_unbuilt && exits 2 "$ditbench" generate "$golden/e2e_wan_unipc" --vae unbuilt -v --output refused.png 2>message &&
-        grep -q 'E_UNSUPPORTED: .*AutoencoderDC' message && ! grep -q '^step' message && ! compgen -G 'refused*' >/dev/null && grep -q -- '--output FILE.safetensors' message
+        grep -q 'E_UNSUPPORTED: .*AutoencoderKLMagvit' message && ! grep -q '^step' message && ! compgen -G 'refused*' >/dev/null && grep -q -- '--output FILE.safetensors' message
 }
 ok "nor can a checkpoint with a VAE of a class that is not supported: nothing is sampled" unbuilt
 latents_only() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the folders of video VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi,
-vae_hunyuan_video15, vae_hunyuan_video15_unmatched.
+"""Makes the folders of VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi,
+vae_hunyuan_video15, vae_hunyuan_video15_unmatched, and of pictures vae_dc and vae_dc_interpolate.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/later_vae.py OUT [FOLDER...]
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import diffusers
 import torch
-from diffusers import AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi
+from diffusers import AutoencoderDC, AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi
 
 from video_vae import distance, save, table
 
@@ -24,7 +24,23 @@ LTX = {"_class_name": "AutoencoderKLLTXVideo", "_diffusers_version": "0.42.1", "
        "resnet_norm_eps": 1e-6, "scaling_factor": 1.0, "encoder_causal": True}
 HUNYUAN15 = {"_class_name": "AutoencoderKLHunyuanVideo15", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3,
              "downsample_match_channel": True, "scaling_factor": 1.03682}
+DC = {"_class_name": "AutoencoderDC", "_diffusers_version": "0.42.1", "in_channels": 3, "encoder_block_types": "ResBlock",
+      "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "scaling_factor": 0.41407}
 KINDS = {
+    "vae_dc": (AutoencoderDC, {
+        **DC, "latent_channels": 8, "attention_head_dim": 4, "encoder_block_out_channels": [8, 16, 16, 32],
+        "encoder_layers_per_block": [1, 1, 1, 1], "encoder_qkv_multiscales": [[], [], [], []],
+        "decoder_block_types": ["ResBlock", "ResBlock", "EfficientViTBlock", "EfficientViTBlock"],
+        "decoder_block_out_channels": [8, 16, 16, 32], "decoder_layers_per_block": [2, 1, 1, 2],
+        "decoder_qkv_multiscales": [[], [], [5], [3, 5]], "upsample_block_type": "pixel_shuffle"},
+        [2, 8, 4, 5], None, "8 x 8 pixels a latent. Attention in the two coarse stages, at one and at two scales."),
+    "vae_dc_interpolate": (AutoencoderDC, {
+        **DC, "latent_channels": 4, "attention_head_dim": 8, "encoder_block_out_channels": [8, 8, 16],
+        "encoder_layers_per_block": [1, 1, 1], "encoder_qkv_multiscales": [[], [], []],
+        "decoder_block_types": ["ResBlock", "EfficientViTBlock", "EfficientViTBlock"],
+        "decoder_block_out_channels": [8, 8, 16], "decoder_layers_per_block": [1, 1, 1],
+        "decoder_qkv_multiscales": [[], [], [5]], "upsample_block_type": "interpolate", "decoder_in_shortcut": False},
+        [1, 4, 4, 2], None, "4 x 4 pixels a latent. So few positions in the coarsest stage that the library attends by scores."),
     "vae_ltx_video": (AutoencoderKLLTXVideo, {
         **LTX, "decoder_block_out_channels": [4, 8, 8], "decoder_layers_per_block": [1, 2, 1, 1], "decoder_causal": False,
         "decoder_spatio_temporal_scaling": [True, True, False], "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3,

@@ -2,7 +2,7 @@
 """Exports a golden folder of Sana's transformer from diffusers: config, random weights, inputs, one forward.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
-    engine/tests/golden/sana.py OUT --loop 4       # as sana and e2e_sana were made
+    engine/tests/golden/sana.py OUT --loop 4 --seed 6 # as sana and e2e_sana were made
     engine/tests/golden/sana.py OUT --interpolation 2 --patch 2 --bias --unmasked --heads 4 --cross_head 8 --rows 4 --columns 3 \
         --seed 2                                   # as sana_placed was made
     build/bin/ditbench golden OUT
