@@ -326,13 +326,13 @@ typedef struct {
       "group_moments", DIT_OPERAND(x) DIT_OPERAND(moments) DIT_OPERAND(workspace))                                     \
     X(TIMESTEP,        timestep,        dit_timestep_args,     dit_ref, timestep,        nothing,         other,       \
       "timestep",      DIT_OPERAND(t) DIT_OPERAND(y))                                                                  \
-    X(GATED_ADD,       gated_add,       dit_gated_add_args,    dit_ref, gated_add,       nothing,         other,       \
+    X(GATED_ADD,       gated_add,       dit_gated_add_args,    cpu,     gated_add,       nothing,         other,       \
       "add",           DIT_OPERAND(x) DIT_OPERAND(bias) DIT_OPERAND(gate) DIT_OPERAND(y))                              \
-    X(ROW_SQUARES,     row_squares,     dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
+    X(ROW_SQUARES,     row_squares,     dit_row_norm_args,     cpu,     row_norm,        nothing,         other,       \
       "norm",          DIT_OPERAND(x) DIT_OPERAND(squares))                                                            \
-    X(ROW_SCALE,       row_scale,       dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
+    X(ROW_SCALE,       row_scale,       dit_row_norm_args,     cpu,     row_norm,        nothing,         other,       \
       "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight) DIT_OPERAND(like))                      \
-    X(DIFFERENCE,      difference,      dit_difference_args,   dit_ref, difference,      pass,            other,       \
+    X(DIFFERENCE,      difference,      dit_difference_args,   cpu,     difference,      pass,            other,       \
       "difference",    DIT_OPERAND(a) DIT_OPERAND(b) DIT_OPERAND(of_rows) DIT_OPERAND(sums))                           \
     X(LINEAR_STATE,    linear_state,    dit_linear_attention_args, cpu, linear_attention, pass,           attention,   \
       "linear_state",  DIT_OPERAND(k) DIT_OPERAND(v) DIT_OPERAND(state))                                               \

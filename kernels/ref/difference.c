@@ -1,4 +1,4 @@
-/* sums = sum of |a - b|, sum of |b|. It computes on the pool's threads, because the cpu backend uses it, too. */
+/* sums = sum of |a - b|, sum of |b|. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>

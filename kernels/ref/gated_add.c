@@ -1,5 +1,4 @@
-/* y += gate * (x + bias), row by row. It computes in float on the pool's threads, because the cpu backend uses it, too.
- */
+/* y += gate * (x + bias), row by row. In float, as the cpu backend does. */
 #include "kernels/ref/ref.h"
 
 enum { GRAIN_ROWS = 16 };

@@ -15,4 +15,9 @@ DIT_OPERATOR_LIST(DIT_REF_OPERATOR)
 /* Applies the activation to one value; the only place with its formulas in double. */
 double dit_ref_activation(double x, dit_activation activation);
 
+/* Returns row `row` of all batch entries' rows, of row_squares and row_scale. */
+float *dit_row_norm_row(const dit_row_norm_args *args, int64_t row);
+/* Returns what row_scale multiplies a row by, beside the weight. */
+float dit_row_norm_factor(const dit_row_norm_args *args, int64_t row);
+
 #endif

@@ -1,12 +1,12 @@
 /* squares = sums of squares of rows; x = x / sqrt(sum of all ranks' squares / total_cols + eps) * weight, or as long as
- * `like` says. It computes on the pool's threads, because the cpu backend uses it, too. */
+ * `like` says. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
 enum { GRAIN_ROWS = 16 };
 
-static float *row_of(const dit_row_norm_args *a, int64_t row)
+float *dit_row_norm_row(const dit_row_norm_args *a, int64_t row)
 {
     return a->x + row / a->rows * a->stride + row % a->rows * a->ld;
 }
@@ -16,15 +16,14 @@ static void square_rows(void *context, int64_t begin, int64_t end, int worker)
     const dit_row_norm_args *a = context;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
-        const float *x = row_of(a, row);
+        const float *x = dit_row_norm_row(a, row);
         double sum = 0;
         for (int64_t c = 0; c < a->cols; c++) sum += (double)x[c] * (double)x[c];
         a->squares[row] = sum;
     }
 }
 
-/* What a row is multiplied by. */
-static float factor_of(const dit_row_norm_args *a, int64_t row)
+float dit_row_norm_factor(const dit_row_norm_args *a, int64_t row)
 {
     double sum = a->squares[row];
     for (int64_t rank = 1; rank < a->ranks; rank++) sum += a->squares[rank * a->batch * a->rows + row];
@@ -37,8 +36,8 @@ static void scale_rows(void *context, int64_t begin, int64_t end, int worker)
     const dit_row_norm_args *a = context;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
-        float *x = row_of(a, row);
-        float scale = factor_of(a, row);
+        float *x = dit_row_norm_row(a, row);
+        float scale = dit_row_norm_factor(a, row);
         for (int64_t c = 0; c < a->cols; c++) x[c] = x[c] * scale * (a->weight ? a->weight[c] : 1.0f);
     }
 }
