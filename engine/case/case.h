@@ -45,7 +45,7 @@ typedef struct {
     const char *negative_more[DIT_CASE_MORE_PROMPTS]; /* likewise, of the negative prompt */
     int64_t clip_skip;                                /* blocks that SD3's CLIPs leave out, of positive prompts      */
     int64_t max_sequence_length;                      /* 0: the pipeline's                                           */
-    bool clean_caption;                               /* of PixArt and Latte                                         */
+    bool clean_caption;                               /* of PixArt, Latte and Sana                                   */
     dit_text_parallel text_encoder_parallel;
     bool stream_text_encoders; /* block by block */
     bool seeded_text_encoders; /* by encoders_seed, not from the folder */

@@ -72,6 +72,7 @@ static const take_row rows[] = {
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
+    {"SanaPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline",
      "text_encoder",
      1,
@@ -217,6 +218,14 @@ static const char *text_of(const dit_prompts_params *p, const char *text_encoder
     return negative ? p->negative : p->prompts[row - p->guided];
 }
 
+/* A negative prompt that lacks the instruction of the others ends before they do: makes padding of what its row has behind. */
+static void fill_up(const dit_tokenizer *tokenizer, text_batch *batch, int64_t at)
+{
+    dit_tokenizer_facts facts;
+    dit_tokenizer_describe(tokenizer, &facts);
+    for (int64_t t = batch->asked; t < batch->tokens; t++) batch->ids[at + t] = facts.pad, batch->mask[at + t] = 0;
+}
+
 static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch, int64_t row)
 {
     const dit_prompts_params *p = run->p;
@@ -224,8 +233,10 @@ static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *token
     int64_t at = row * batch->tokens, count;
     dit_prompt_rule rule = *batch->rule;
     DIT_TRY(check_silence(run, prompt));
-    if (p->guided && row == 0 && rule.cleaning == DIT_PROMPT_ALONE) rule.before = rule.after = "";
+    bool negative = p->guided && row == 0, instructed = rule.padding == DIT_PADDING_INSTRUCTED;
+    if (negative && (rule.cleaning == DIT_PROMPT_ALONE || instructed)) rule.before = rule.after = "";
     DIT_TRY(dit_prompt_tokenize(&rule, tokenizer, prompt, batch->asked, batch->ids + at, batch->mask + at, &count));
+    if (negative && instructed) fill_up(tokenizer, batch, at);
     if (count > run->account->tokens) run->account->tokens = count;
     return DIT_OK;
 }
@@ -255,7 +266,7 @@ static void shorten(const prompt_run *run, text_batch *batch)
 static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *tokenizer, text_batch *batch)
 {
     if (!batch->asked) batch->asked = dit_prompt_length(batch->rule, run->first);
-    batch->tokens = dit_prompt_row(batch->rule, batch->asked);
+    DIT_TRY(dit_prompt_row(batch->rule, tokenizer, batch->asked, &batch->tokens));
     size_t ids = (size_t)(run->rows * batch->tokens);
     batch->ids = malloc(ids * sizeof *batch->ids);
     batch->mask = malloc(ids * sizeof *batch->mask);
@@ -347,6 +358,22 @@ static dit_status silence(const prompt_run *run, const text_batch *batch, dit_te
     return DIT_OK;
 }
 
+/* DIT_PADDING_INSTRUCTED: leaves of each row as many tokens as were asked for, the first one and the last ones; of a negative
+ * prompt, which has no instruction, the first ones. */
+static void drop_instruction(const prompt_run *run, text_batch *batch, dit_text_encoding *made)
+{
+    int64_t all = batch->tokens, kept = batch->asked, width = made->width;
+    if (batch->rule->padding != DIT_PADDING_INSTRUCTED) return;
+    for (int64_t row = 0; row < run->rows; row++)
+        for (int64_t t = 0; t < kept; t++) {
+            bool first = t == 0 || (run->p->guided && row == 0);
+            int64_t from = row * all + (first ? t : all - kept + t), to = row * kept + t; /* from >= to */
+            memmove(made->hidden + to * width, made->hidden + from * width, (size_t)width * sizeof *made->hidden);
+            batch->mask[to] = batch->mask[from];
+        }
+    made->tokens = batch->tokens = kept;
+}
+
 static dit_status keep_results(prompt_run *run, const text_batch *batch, dit_text_encoding *made)
 {
     int take = batch->take->take;
@@ -420,7 +447,7 @@ static dit_status skip_more(prompt_run *run, const text_batch *batch, const char
     return st;
 }
 
-static dit_status encode(prompt_run *run, const text_batch *batch)
+static dit_status encode(prompt_run *run, text_batch *batch)
 {
     const dit_prompts_params *p = run->p;
     const char *text_encoder = batch->rule->text_encoder;
@@ -433,6 +460,7 @@ static dit_status encode(prompt_run *run, const text_batch *batch)
     dit_status st = encode_rows(run, batch, folder, batch->take->skip, &made);
     if (st == DIT_OK && skips) st = skip_more(run, batch, folder, &made);
     if (st == DIT_OK) run->account->encoders++;
+    if (st == DIT_OK) drop_instruction(run, batch, &made);
     if (st == DIT_OK) st = keep_results(run, batch, &made);
     dit_text_encoding_release(&made);
     run->account->text_encode_ns += dit_clock_ns() - began;
@@ -461,7 +489,7 @@ static dit_status settle_cleaning(const prompt_run *run, dit_prompt_rule *rule)
         return DIT_OK;
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no clean_caption", run->pipeline),
-                          "leave --clean_caption out: it is for PixArt and Latte");
+                          "leave --clean_caption out: it is for PixArt, Latte and Sana");
 }
 
 static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)

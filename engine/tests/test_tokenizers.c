@@ -259,8 +259,11 @@ static void a_template_stands_around_a_prompt(void **state)
     need_tokenizers();
     const dit_prompt_rule *rules = dit_prompt_rules("HunyuanVideoPipeline", &count);
     assert_int_equal(count, 2);
-    assert_int_equal(dit_prompt_row(&rules[0], 0), 256 + 95);
-    assert_int_equal(dit_prompt_row(&rules[1], 0), 77);
+    int64_t row;
+    assert_ok(dit_prompt_row(&rules[0], NULL, 0, &row));
+    assert_int_equal(row, 256 + 95);
+    assert_ok(dit_prompt_row(&rules[1], NULL, 0, &row));
+    assert_int_equal(row, 77);
     assert_ok(dit_prompt_clean(&rules[0], "{a} fox", &got));
     assert_contains(got, "<|end_header_id|>\n\n{a} fox<|eot_id|>");
     free(got);
@@ -273,6 +276,34 @@ static void a_template_stands_around_a_prompt(void **state)
     assert_fails(
         dit_prompt_tokenize(dit_prompt_rules("FluxPipeline", &count) + 1, tokenizer, "fox", 513, ids, NULL, NULL),
         DIT_ERR_SHAPE, "at most 512");
+    dit_tokenizer_close(tokenizer);
+}
+
+/* Sana: the row is longer by the instruction's tokens, whose start token and last one stand in the first two places that are asked
+ * for. A negative prompt has none. */
+static void an_instruction_makes_the_row_longer(void **state)
+{
+    enum { ASKED = 5 };
+    int count;
+    int64_t row, tokens, used;
+    int32_t *instruction, ids[4096], mask[4096];
+    dit_tokenizer *tokenizer;
+    (void)state;
+    need_tokenizers();
+    dit_prompt_rule rule = *dit_prompt_rules("SanaPipeline", &count);
+    open_folder("gemma", NULL, &tokenizer);
+    assert_ok(dit_tokenize_all(tokenizer, rule.before, &instruction, &tokens));
+    assert_ok(dit_prompt_row(&rule, tokenizer, ASKED, &row));
+    assert_int_equal(row, tokens + ASKED - 2);
+    assert_true(row < (int64_t)(sizeof ids / sizeof *ids));
+    assert_ok(dit_prompt_tokenize(&rule, tokenizer, " A Fox ", ASKED, ids, mask, &used));
+    assert_memory_equal(ids, instruction, (size_t)(tokens - 1) * sizeof *ids); /* the last one may join the prompt */
+    assert_true(used >= tokens && used <= row);
+    for (int64_t t = 0; t < row; t++) assert_int_equal(mask[t], t < used);
+    free(instruction);
+    rule.before = "";
+    assert_ok(dit_prompt_row(&rule, tokenizer, ASKED, &row));
+    assert_int_equal(row, ASKED);
     dit_tokenizer_close(tokenizer);
 }
 
@@ -430,6 +461,7 @@ int main(void)
         cmocka_unit_test(texts_in_quotes_are_named),
         cmocka_unit_test(captions_are_cleaned_as_diffusers_does),
         cmocka_unit_test(a_template_stands_around_a_prompt),
+        cmocka_unit_test(an_instruction_makes_the_row_longer),
         cmocka_unit_test(folders_that_lack_something_are_named),
         cmocka_unit_test(damaged_models_are_refused),
         cmocka_unit_test(changed_files_do_no_harm),

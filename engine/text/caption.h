@@ -1,4 +1,4 @@
-/* Caption: clean_caption=True of PixArt and Latte, as diffusers 0.33.1 has it with beautifulsoup4 and ftfy. */
+/* Caption: clean_caption=True of PixArt, Latte and Sana, as diffusers 0.33.1 has it with beautifulsoup4 and ftfy. */
 #ifndef DIT_ENGINE_TEXT_CAPTION_H
 #define DIT_ENGINE_TEXT_CAPTION_H
 

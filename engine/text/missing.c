@@ -74,10 +74,11 @@ int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *firs
     return rule->length;
 }
 
-int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length)
+dit_status dit_prompt_row(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, int64_t length, int64_t *row)
 {
-    (void)rule;
-    return length;
+    (void)rule, (void)tokenizer;
+    *row = length;
+    return refuse();
 }
 
 dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, const char *prompt,

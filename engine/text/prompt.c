@@ -35,6 +35,24 @@
     "You are an assistant designed to generate superior images with the superior degree of image-text alignment "      \
     "based on textual prompts or user prompts. <Prompt Start> "
 
+/* The complex human instruction of SanaPipeline.__call__, line by line. */
+#define SANA_INSTRUCTION                                                                                               \
+    "Given a user prompt, generate an 'Enhanced prompt' that provides detailed visual descriptions suitable for "      \
+    "image generation. Evaluate the level of detail in the user prompt:\n"                                             \
+    "- If the prompt is simple, focus on adding specifics about colors, shapes, sizes, textures, and spatial "         \
+    "relationships to create vivid and concrete scenes.\n"                                                             \
+    "- If the prompt is already detailed, refine and enhance the existing details slightly without "                   \
+    "overcomplicating.\n"                                                                                              \
+    "Here are examples of how to transform or refine prompts:\n"                                                       \
+    "- User Prompt: A cat sleeping -> Enhanced: A small, fluffy white cat curled up in a round shape, sleeping "       \
+    "peacefully on a warm sunny windowsill, surrounded by pots of blooming red flowers.\n"                             \
+    "- User Prompt: A busy city street -> Enhanced: A bustling city street scene at dusk, featuring glowing street "   \
+    "lamps, a diverse crowd of people in colorful clothing, and a double-decker bus passing by towering glass "        \
+    "skyscrapers.\n"                                                                                                   \
+    "Please generate only the enhanced description for the prompt below and avoid including any additional "           \
+    "commentary or evaluations:\n"                                                                                     \
+    "User Prompt: "
+
 /* What Mistral 3's chat template makes of FLUX.2's system message and a user's. */
 #define FLUX2_SYSTEM                                                                                                   \
     START_TOKEN "[SYSTEM_PROMPT]You are an AI that reasons about image descriptions. You give structured responses "   \
@@ -78,6 +96,7 @@
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \
+    X(SanaPipeline,             tokenizer,   text_encoder,   300,   0,  0, true,  true,  INSTRUCTED, LOWER_STRIP, SANA_INSTRUCTION, "") \
     X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_2, text_encoder_2,  77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(StableDiffusion3Pipeline, tokenizer_3, text_encoder_3, 256, 512,  0, false, false, KEPT,   AS_IS,       "", "") \
@@ -241,21 +260,29 @@ int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *firs
     return stated ? facts.model_max_length : rule->length;
 }
 
-int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length)
+dit_status dit_prompt_row(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, int64_t length, int64_t *row)
 {
-    return rule->crop + (length ? length : rule->length);
+    int32_t *ids;
+    int64_t instruction;
+    *row = rule->crop + (length ? length : rule->length);
+    if (rule->padding != DIT_PADDING_INSTRUCTED || !*rule->before) return DIT_OK;
+    DIT_TRY(dit_tokenize_all(tokenizer, rule->before, &ids, &instruction));
+    free(ids);
+    *row += instruction - 2;
+    return DIT_OK;
 }
 
 dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, const char *prompt,
                                int64_t length, int32_t *ids, int32_t *mask, int64_t *count)
 {
-    const dit_token_rule row = {.length = dit_prompt_row(rule, length),
-                                .no_special_tokens = strncmp(rule->before, START_TOKEN, sizeof START_TOKEN - 1) == 0,
-                                .pads_behind = rule->padding == DIT_PADDING_BEHIND};
+    dit_token_rule row = {.no_special_tokens = strncmp(rule->before, START_TOKEN, sizeof START_TOKEN - 1) == 0,
+                          .pads_behind =
+                              rule->padding == DIT_PADDING_BEHIND || rule->padding == DIT_PADDING_INSTRUCTED};
     char *text;
     if (rule->longest > 0 && length > rule->longest)
         return DIT_FAIL(DIT_ERR_SHAPE, "max_sequence_length is %lld; %s allows at most %lld", (long long)length,
                         rule->pipeline, (long long)rule->longest);
+    DIT_TRY(dit_prompt_row(rule, tokenizer, length, &row.length));
     DIT_TRY(dit_prompt_clean(rule, prompt, &text));
     dit_status st = dit_tokenize(tokenizer, text, &row, ids, mask, count);
     free(text);

@@ -10,7 +10,7 @@
 /* What is done to the text. */
 typedef enum {
     DIT_PROMPT_AS_IS,
-    DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt and Latte, and what their
+    DIT_PROMPT_LOWER_STRIP, /* lower case, no white space around: clean_caption=False of PixArt, Latte, Sana; what their
                                True is without two more Python packages */
     DIT_PROMPT_CAPTION,     /* clean_caption=True with them: see engine/text/caption.h */
     DIT_PROMPT_NO_IMAGES,   /* without "[IMG]", which stands for a picture: FLUX.2's format_input */
@@ -27,7 +27,9 @@ typedef enum {
     DIT_PADDING_ZEROED,
     DIT_PADDING_CUT, /* of one prompt they are left out, as many of its negative prompt; of several prompts, but not of
                         their negative ones, they are zeroed */
-    DIT_PADDING_LONGEST, /* all rows, of negative prompts too, end where the longest one does, and are zeros
+    DIT_PADDING_INSTRUCTED, /* as behind, and `before` is an instruction, of which a negative prompt has none; its tokens
+                               make the row longer, and the transformer gets the first token and the last length - 1 */
+    DIT_PADDING_LONGEST,    /* all rows, of negative prompts too, end where the longest one does, and are zeros
                             behind their own end */
 } dit_prompt_padding;
 
@@ -70,8 +72,9 @@ dit_status dit_prompt_clean(const dit_prompt_rule *rule, const char *prompt, cha
 
 /* Tokens of a prompt when nobody says another length. `first` is the pipeline's first tokenizer. */
 int64_t dit_prompt_length(const dit_prompt_rule *rule, const dit_tokenizer *first);
-/* Ids of the row that the encoder reads: the template's in front, then `length`, or those of the rule where it is 0. */
-int64_t dit_prompt_row(const dit_prompt_rule *rule, int64_t length);
+/* Gives the ids of the row that the encoder reads: the template's in front, then `length`, or those of the rule where it is 0;
+ * of DIT_PADDING_INSTRUCTED, whose instruction the tokenizer counts, with two tokens less. Errors: those of dit_tokenize_all. */
+dit_status dit_prompt_row(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, int64_t length, int64_t *row);
 /* Cleans a prompt and fills ids and mask [dit_prompt_row] as dit_tokenize does. Errors: those of both; DIT_ERR_SHAPE for
  * a length that the pipeline does not allow. */
 dit_status dit_prompt_tokenize(const dit_prompt_rule *rule, const dit_tokenizer *tokenizer, const char *prompt,

@@ -88,13 +88,22 @@ static dit_status add_all(dit_json_writer *w, cJSON *rows, const dit_tokenizer *
     return w->status;
 }
 
-/* Adds a row of `length` ids, by a pipeline's rule unless it is NULL. */
-static dit_status add_row(dit_json_writer *w, cJSON *rows, const dit_tokenizer *tokenizer, const dit_prompt_rule *rule,
-                          int64_t length, const char *prompt)
+/* Ids of a row: `asked`, and those of a pipeline's template. */
+static dit_status row_length(const dit_tokenizer *tokenizer, const dit_prompt_rule *rule, int64_t asked,
+                             int64_t *length)
 {
+    *length = asked;
+    return rule ? dit_prompt_row(rule, tokenizer, asked, length) : DIT_OK;
+}
+
+/* Adds a row, by a pipeline's rule unless it is NULL. */
+static dit_status add_row(dit_json_writer *w, cJSON *rows, const dit_tokenizer *tokenizer, const dit_prompt_rule *rule,
+                          int64_t asked, const char *prompt)
+{
+    int64_t count, length;
+    DIT_TRY(row_length(tokenizer, rule, asked, &length));
     const dit_token_rule plain = {.length = length};
     int32_t *ids = malloc((size_t)length * 2 * sizeof *ids), *mask = ids ? ids + length : NULL;
-    int64_t count, asked = rule ? length - rule->crop : 0;
     if (!ids) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a row of %lld ids", (long long)length);
     dit_status st = rule ? dit_prompt_tokenize(rule, tokenizer, prompt, asked, ids, mask, &count)
                          : dit_tokenize(tokenizer, prompt, &plain, ids, mask, &count);
@@ -109,14 +118,16 @@ static dit_status add_row(dit_json_writer *w, cJSON *rows, const dit_tokenizer *
     return st;
 }
 
-/* `length` is of a row; 0: all ids of each text. */
+/* `asked` ids of a row, without those of a pipeline's template; 0: all ids of each text. */
 static dit_status add_tokenizer(cJSON *list, const request *r, const dit_tokenizer *tokenizer,
-                                const dit_prompt_rule *rule, int64_t length, const char *name)
+                                const dit_prompt_rule *rule, int64_t asked, const char *name)
 {
+    int64_t length;
     dit_json_writer w = {0};
     dit_tokenizer_facts facts;
     const cJSON *item;
     dit_tokenizer_describe(tokenizer, &facts);
+    DIT_TRY(row_length(tokenizer, rule, asked, &length));
     cJSON *entry = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, entry, "name", name);
     dit_json_put_string(&w, entry, "class", facts.class_name);
@@ -126,7 +137,7 @@ static dit_status add_tokenizer(cJSON *list, const request *r, const dit_tokeniz
     cJSON_ArrayForEach(item, r->prompts)
     {
         if (length)
-            DIT_TRY(add_row(&w, rows, tokenizer, rule, length, item->valuestring));
+            DIT_TRY(add_row(&w, rows, tokenizer, rule, asked, item->valuestring));
         else
             DIT_TRY(add_all(&w, rows, tokenizer, item->valuestring));
     }
@@ -140,8 +151,8 @@ static dit_status add_part(cJSON *list, const request *r, const char *folder, co
     dit_tokenizer *tokenizer;
     DIT_TRY(dit_tokenizer_open_part(folder, rules[index].tokenizer, &tokenizer));
     if (index == 0) *first = tokenizer;
-    int64_t length = dit_prompt_row(&rules[index], dit_prompt_length(&rules[index], *first));
-    dit_status st = add_tokenizer(list, r, tokenizer, &rules[index], length, rules[index].tokenizer);
+    int64_t asked = dit_prompt_length(&rules[index], *first);
+    dit_status st = add_tokenizer(list, r, tokenizer, &rules[index], asked, rules[index].tokenizer);
     if (index > 0) dit_tokenizer_close(tokenizer);
     return st;
 }

@@ -4,15 +4,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- PixArt: shapes by height / width ---------------------------------------------------------------------------- */
+/* ---- PixArt and Sana: shapes by height / width --------------------------------------------------------------------- */
 
-enum { TABLE_SIDE = 1024, LATENT_PX = 8 };
+enum { TABLE_SIDE = 1024 };
 
-/* One shape of ASPECT_RATIO_1024_BIN. Those of 256, 512 and 2048 pixels are a quarter, half and twice as large. */
+/* One shape of ASPECT_RATIO_1024_BIN. Those of 256, 512, 2048 and 4096 pixels are a quarter, half, two and four times as large. */
 typedef struct {
     double ratio; /* rounded, as the pipelines look it up */
     int64_t height, width;
-    bool large_only; /* of 2048 pixels alone */
+    bool large_only; /* of 2048 pixels and more alone */
 } shape;
 
 /* clang-format off */
@@ -40,13 +40,20 @@ static void take_nearest_shape(int64_t side, int64_t *height, int64_t *width)
     *width = best->width * side / TABLE_SIDE;
 }
 
-/* PixArt-alpha has no table of 2048 pixels. */
-static bool apply_pixart(int64_t most_side, int64_t sample_size, int64_t *height, int64_t *width)
+/* A pipeline that has such tables. */
+typedef struct {
+    const char *name;
+    int64_t latent_px, least_side, most_side; /* of its tables */
+} table_user;
+
+static const table_user table_users[] = {
+    {"PixArtAlphaPipeline", 8, 256, 1024}, {"PixArtSigmaPipeline", 8, 256, 2048}, {"SanaPipeline", 32, 512, 4096}};
+
+static bool apply_tables(const table_user *user, int64_t sample_size, int64_t *height, int64_t *width)
 {
-    static const int64_t sides[] = {256, 512, 1024, 2048};
-    for (size_t i = 0; i < sizeof sides / sizeof *sides && sides[i] <= most_side; i++) {
-        if (sample_size * LATENT_PX != sides[i]) continue;
-        take_nearest_shape(sides[i], height, width);
+    for (int64_t side = user->least_side; side <= user->most_side; side *= 2) {
+        if (sample_size * user->latent_px != side) continue;
+        take_nearest_shape(side, height, width);
         return true;
     }
     return false;
@@ -118,10 +125,10 @@ bool suite_binning_target(int64_t target, int64_t cell, int64_t *height, int64_t
 
 bool suite_binning_apply(const char *pipeline, int64_t sample_size, int64_t *height, int64_t *width, bool *fits)
 {
-    enum { ALPHA_MOST = 1024, SIGMA_MOST = 2048 };
     *fits = true;
-    if (strcmp(pipeline, "PixArtAlphaPipeline") == 0) return apply_pixart(ALPHA_MOST, sample_size, height, width);
-    if (strcmp(pipeline, "PixArtSigmaPipeline") == 0) return apply_pixart(SIGMA_MOST, sample_size, height, width);
+    for (size_t i = 0; i < sizeof table_users / sizeof *table_users; i++)
+        if (strcmp(pipeline, table_users[i].name) == 0)
+            return apply_tables(&table_users[i], sample_size, height, width);
     *fits = false;
     return strcmp(pipeline, "HunyuanDiTPipeline") == 0 && apply_hunyuan(height, width);
 }

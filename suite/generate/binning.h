@@ -1,6 +1,6 @@
-/* Binning: the sizes that pipelines were trained at. PixArt's and HunyuanDiT's pipelines make a picture of the nearest of
- * them unless they are told otherwise (use_resolution_binning). PixArt's then resize and cut it to the size that was asked for.
- * Source: diffusers 0.42.1, PixArtAlphaPipeline, PixArtSigmaPipeline, HunyuanDiTPipeline. */
+/* Binning: the sizes that pipelines were trained at. PixArt's, Sana's and HunyuanDiT's pipelines make a picture of the nearest of
+ * them unless they are told otherwise (use_resolution_binning). PixArt's and Sana's then resize and cut it to the size that was
+ * asked for. Source: diffusers 0.42.1, PixArtAlphaPipeline, PixArtSigmaPipeline, SanaPipeline, HunyuanDiTPipeline. */
 #ifndef DIT_SUITE_GENERATE_BINNING_H
 #define DIT_SUITE_GENERATE_BINNING_H
 

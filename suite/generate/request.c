@@ -229,7 +229,9 @@ static int64_t usual_side(const suite_request_builder *b)
     static const char *const fluxes[] = {"FluxTransformer2DModel", "Flux2Transformer2DModel", NULL};
     bool flux = dit_words_find(fluxes, dit_json_text_or(b->config, "_class_name", "")) >= 0;
     int64_t cells = dit_json_int_or(b->config, "sample_size", flux ? FLUX_CELLS : 0);
-    int stages = cJSON_GetArraySize(dit_json_member(b->vae, "block_out_channels"));
+    bool deep = strcmp(dit_json_text_or(b->vae, "_class_name", ""), "AutoencoderDC") == 0;
+    const char *list = deep ? "decoder_block_out_channels" : "block_out_channels";
+    int stages = cJSON_GetArraySize(dit_json_member(b->vae, list));
     bool usable = b->checkpoint && cells >= 1 && cells <= 4096 && stages >= 1 && stages <= 8;
     return usable ? cells << (stages - 1) : 0;
 }

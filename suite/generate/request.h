@@ -22,7 +22,7 @@ typedef struct {
         *negative_prompt_3;            /* of the encoders behind the first; NULL: as it */
     int64_t clip_skip;                 /* blocks that SD3's CLIPs leave out */
     int64_t max_sequence_length;       /* tokens of a prompt; 0: the pipeline's                                  */
-    bool clean_caption;                /* of PixArt and Latte                                                 */
+    bool clean_caption;                /* of PixArt, Latte and Sana                                           */
     bool takes_sizes;                  /* as they are, where the pipeline has sizes of its own (binning.h)    */
     const char *text_encoder_parallel; /* base/text_parallel.h; NULL: replicated                           */
     bool stream_text_encoders;         /* block by block                                                   */

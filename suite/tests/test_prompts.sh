@@ -12,7 +12,7 @@ if grep -q 'E_ENVIRONMENT' message; then
     finish
     exit
 fi
-for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image lumina2; do
+for kind in flux pixart sd3 hunyuandit z_image flux2_klein flux2 qwen_image lumina2 sana; do
     ok "$kind: tokens, embeddings and latents of a prompt are those of diffusers" is_diffusers $kind
     ok "$kind: the picture is within one level" picture_is $kind
 done
@@ -46,6 +46,14 @@ as_asked() {
         ! grep -q '"sizes"' binned/record.json
 }
 ok "pixart: sizes are taken as they are where that is asked for" as_asked
+deep() { # SanaPipeline likewise, 32 x 32 pixels a latent
+    rm -rf deep && cp -rL "$golden/sana" deep && sed -i 's/"sample_size": 8/"sample_size": 16/' deep/transformer/config.json &&
+        mapfile -t arguments < <(options sana) && "$ditbench" generate deep "${arguments[@]}" --num_inference_steps 2 --output deep.png -q >answer &&
+        worst=$("$build/tests/engine_picture_diff" levels deep.png "$golden/sana/binned.safetensors") && [ "$worst" -le 1 ] &&
+        [ "$("$build/tests/engine_picture_diff" text deep.png ditbench.sampled_px)" = 448x576 ] &&
+        "$ditbench" generate deep --prompt x -n 2>&1 | grep -q -- '--width 512: sample_size'
+}
+ok "sana: a size is sampled as the nearest of its pipeline's, then resized and cut" deep
 sampled() { # FOLDER WIDTHxHEIGHT...: pairs of an asked and a sampled size
     local folder=$1 asked
     shift
@@ -110,11 +118,33 @@ json.dump(index, open("bare/model_index.json", "w"))' && mapfile -t arguments < 
         python3 compare.py "$golden/sd3/without_t5.safetensors" without/embeddings.safetensors without/latents.safetensors
 }
 ok "sd3 without T5: latents of two prompts, two pictures each" without_t5
-several() { # of two prompts, two pictures each, which diffusers gives masks of another prompt
-    run qwen_image several --prompt "the blue sea" --num_images_per_prompt 2 >answer &&
-        python3 compare.py "$golden/qwen_image/several.safetensors" several/latents.safetensors
+several() { # KIND: of two prompts, two pictures each, which diffusers gives masks of another prompt
+    run "$1" several --prompt "the blue sea" --num_images_per_prompt 2 >answer &&
+        python3 compare.py "$golden/$1/several.safetensors" several/latents.safetensors
 }
-ok "qwen_image: latents of two prompts, two pictures each" several
+for kind in qwen_image sana; do
+    ok "$kind: latents of two prompts, two pictures each" several $kind
+done
+instructed() { # a negative prompt has no instruction, and an unguided prompt is the guided one's
+    run sana alone --guidance_scale 1 >answer && python3 - alone/embeddings.safetensors sana/embeddings.safetensors <<'PYTHON'
+import json, struct, sys
+
+def floats(path, name):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    entry = json.loads(data[8:8 + length])[name]
+    begin, end = entry["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin:8 + length + end])
+
+alone, both = sys.argv[1:]
+for name in ("input_ids", "prompt_attention_mask"):
+    assert floats(alone, name) == floats(both, name), name
+assert max(abs(a - b) for a, b in zip(floats(alone, "prompt_embeds"), floats(both, "prompt_embeds"))) < 1e-5
+ids, negative = floats(both, "input_ids"), floats(both, "negative_input_ids")
+assert len(ids) == len(negative) > 60 and not any(negative[60:]) and all(ids[:60])
+PYTHON
+}
+ok "sana: the instruction stands before a prompt alone" instructed
 ranks() { # KIND OPTION...: as diffusers, shared by ranks
     run "$1" ranks "${@:2}" >answer && python3 compare.py "$golden/$1/expected.safetensors" ranks/embeddings.safetensors ranks/latents.safetensors &&
         within ranks/image.png "$1/image.png"
@@ -124,6 +154,8 @@ ok "hunyuandit: four ranks, branches and heads, text encoders divided" ranks hun
 ok "z_image: two ranks with a branch of the guidance each, and of its text" ranks z_image --cfg_degree 2 --text_encoder_parallel cfg
 ok "lumina2: two ranks divide rows whose norms guidance takes" ranks lumina2 --ulysses_degree 2 --text_encoder_parallel tensor
 ok "lumina2: four ranks, branches and tokens" ranks lumina2 --cfg_degree 2 --ring_degree 2 --text_encoder_parallel cfg
+ok "sana: two ranks share steps, text encoder and decode" ranks sana --ulysses_degree 2 --text_encoder_parallel tensor --use_parallel_vae
+ok "sana: two ranks with a branch of the guidance each, and of its text" ranks sana --cfg_degree 2 --text_encoder_parallel cfg
 ok "flux_fill: two ranks share the steps" ranks flux_fill "${beside[@]}" --ulysses_degree 2
 truncated() { # --cfg_trunc_ratio and --cfg_normalization, as the pipeline has them
     run lumina2 cut --cfg_trunc_ratio 0.5 --cfg_normalization 0 >answer && python3 compare.py "$golden/lumina2/cut.safetensors" cut/latents.safetensors &&

@@ -557,7 +557,7 @@ int suite_verb_generate(int argc, char **argv)
         {"max_sequence_length", 0, SUITE_OPTION_INT, "N", "tokens of a prompt (the pipeline's)",
          &r->max_sequence_length, 1, 1 << 16},
         {"clean_caption", 0, SUITE_OPTION_FLAG, NULL,
-         "clean prompts of PixArt and Latte as their pipelines do where beautifulsoup4 and ftfy are installed",
+         "clean prompts of PixArt, Latte and Sana as their pipelines do where beautifulsoup4 and ftfy are installed",
          &r->clean_caption, 0, 0},
         {"text_encoder_parallel", 0, SUITE_OPTION_STRING, "HOW",
          "how ranks share the text encoders: replicated (default), broadcast, tensor or cfg", &r->text_encoder_parallel,
@@ -586,7 +586,8 @@ int suite_verb_generate(int argc, char **argv)
         {"height", 0, SUITE_OPTION_INT, "PX", "height of the image", &r->height, 1, 1 << 20},
         {"width", 0, SUITE_OPTION_INT, "PX", "width of the image", &r->width, 1, 1 << 20},
         {"no_use_resolution_binning", 0, SUITE_OPTION_FLAG, NULL,
-         "take sizes as they are, where a checkpoint's pipeline samples the nearest of its own (PixArt, HunyuanDiT)",
+         "take sizes as they are, where a checkpoint's pipeline samples the nearest of its own (PixArt, Sana, "
+         "HunyuanDiT)",
          &r->takes_sizes, 0, 0},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
         {"frame_rate", 0, SUITE_OPTION_NUMBER, "N", "frames a second of LTX-Video's positions (25)", &r->frame_rate, 0,

@@ -2,14 +2,14 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein|flux2|qwen_image|lumina2 OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|flux2|qwen_image|lumina2|sana OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; of
-qwen_image several.safetensors, latents of two prompts with two pictures each; of lumina2 cut.safetensors and of z_image
-normed.safetensors, latents of other guidance; and call.json, the arguments of the run, of which
---set changes one. --part changes the text encoder's config. Text encoders and VAEs are stored in bf16; diffusers runs all in
-float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
+qwen_image and sana several.safetensors, latents of two prompts with two pictures each; of lumina2 cut.safetensors and of z_image
+normed.safetensors, latents of other guidance; of sana binned.safetensors, the picture of a transformer whose sample_size has a table
+of sizes; and call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders
+and VAEs are stored in bf16, sana's VAE without its encoder; diffusers runs all in float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
 import json
@@ -20,8 +20,10 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
-from diffusers import (AutoencoderKLFlux2, AutoencoderKLQwenImage, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Pipeline,
-                       Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImagePipeline, QwenImageTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
+from diffusers import (AutoencoderDC, AutoencoderKLFlux2, AutoencoderKLQwenImage, DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler,
+                       Flux2KleinPipeline, Flux2Pipeline, Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImagePipeline,
+                       QwenImageTransformer2DModel, SanaPipeline, SanaTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
+from safetensors.torch import load_file, save_file
 from transformers import (Gemma2Config, Gemma2Model, GemmaTokenizer, Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
@@ -121,16 +123,34 @@ def qwen_image(options):
     return QwenImagePipeline(scheduler, shake(vae, 1), shake(encoder, 2), tokens, unet)
 
 
+def gemma2(tokens, options, width):
+    sizes = {"intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+             "query_pre_attn_scalar": 10, "attn_logit_softcapping": 2.0}
+    return Gemma2Model(Gemma2Config(vocab_size=len(tokens) + 3, hidden_size=width, **{**sizes, **options.part})).eval()
+
+
 def lumina2(options):
     """A VAE of four levels, because the pipeline takes a latent for eight pixels."""
     tokens = tokenizer(GemmaTokenizer, "gemma")
     unet = transformer(Lumina2Transformer2DModel, "lumina2")
-    sizes = {"intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
-             "query_pre_attn_scalar": 10, "attn_logit_softcapping": 2.0}
-    encoder = Gemma2Model(Gemma2Config(vocab_size=len(tokens) + 3, hidden_size=unet.config.cap_feat_dim, **{**sizes, **options.part})).eval()
+    encoder = gemma2(tokens, options, unet.config.cap_feat_dim)
     return Lumina2Pipeline(unet, FlowMatchEulerDiscreteScheduler(shift=6.0),
                            shake(vae(4, latent_channels=unet.config.in_channels, use_quant_conv=False, use_post_quant_conv=False,
                                      shift_factor=0.1159, scaling_factor=0.3611), 1), shake(encoder, 2), tokens)
+
+
+def sana(options):
+    """A VAE of six levels, 32 x 32 pixels a latent as the real one."""
+    tokens = tokenizer(GemmaTokenizer, "gemma")
+    unet = transformer(SanaTransformer2DModel, "sana")
+    levels = 6
+    deep = AutoencoderDC(latent_channels=unet.config.in_channels, attention_head_dim=4, encoder_block_types="ResBlock",
+                         encoder_block_out_channels=[8] * levels, encoder_layers_per_block=[1] * levels, encoder_qkv_multiscales=[[]] * levels,
+                         decoder_block_types=["ResBlock"] * 4 + ["EfficientViTBlock"] * 2, decoder_block_out_channels=[8] * 4 + [16] * 2,
+                         decoder_layers_per_block=[1] * levels, decoder_qkv_multiscales=[[]] * 4 + [[5]] * 2,
+                         upsample_block_type="interpolate", scaling_factor=0.41407).eval()
+    scheduler = DPMSolverMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
+    return SanaPipeline(tokens, shake(gemma2(tokens, options, unet.config.caption_channels), 2), shake(deep, 1), unet, scheduler)
 
 
 def z_image_taken(made):
@@ -149,15 +169,16 @@ def qwen_image_taken(made):
     return made.hidden_states[-1][:, 34:]
 
 
-# kind: how it is built, what it takes of its text encoder, whether its transformer sees the mask
+# kind: how it is built, what it takes of its text encoder (None: what encode_prompt gives), whether its transformer sees the mask
 KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
          "flux2": (flux2, flux2_taken, False),
-         "qwen_image": (qwen_image, qwen_image_taken, True), "lumina2": (lumina2, z_image_taken, True)}
+         "qwen_image": (qwen_image, qwen_image_taken, True), "lumina2": (lumina2, z_image_taken, True), "sana": (sana, None, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
          "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
          "flux2": {"guidance_scale": 4.0, "max_sequence_length": 300},
          "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300},
-         "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180}}
+         "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180},
+         "sana": {"height": 128, "width": 96, "guidance_scale": 4.5, "negative_prompt": "Rain ", "max_sequence_length": 60}}
 
 GUIDED = [("lumina2", "cut.safetensors", {"cfg_trunc_ratio": 0.5, "cfg_normalization": False}),
           ("z_image", "normed.safetensors", {"cfg_normalization": 0.8}),
@@ -181,11 +202,17 @@ def name_processor(pipe, out):
         path.write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 
+def drop_encoder(path):
+    save_file({name: tensor for name, tensor in load_file(path).items() if not name.startswith("encoder.")}, path)
+
+
 def write(pipe, out):
     """A folder as diffusers saves it; what computes afterwards is what is stored."""
     for name in ("text_encoder", "vae"):
         store(getattr(pipe, name), torch.bfloat16)
     pipe.save_pretrained(out)
+    if isinstance(pipe, SanaPipeline):
+        drop_encoder(pathlib.Path(out, "vae", "diffusion_pytorch_model.safetensors"))
     for name, part in pipe.components.items():
         if isinstance(part, torch.nn.Module):
             store(part, torch.float32)
@@ -195,14 +222,30 @@ def write(pipe, out):
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
+def watch_encoded(pipe, seen):
+    """Keeps what encode_prompt gives instead of all that the encoder does. Returns what ends it."""
+    encode, names = pipe.encode_prompt, ["prompt_embeds", "prompt_attention_mask", "negative_prompt_embeds", "negative_prompt_attention_mask"]
+
+    def noted(*args, **kwargs):
+        made = encode(*args, **kwargs)
+        seen.update({name: value for name, value in zip(names, made) if value is not None})
+        return made
+
+    pipe.encode_prompt = noted
+    return lambda: pipe.__dict__.pop("encode_prompt")
+
+
 def watch(pipe, taken, masked, seen):
     """Keeps what each call of the text encoder gets and gives; the first one is the positive prompt's. Returns what ends it."""
     def note(_, args, kwargs, made):
         prefix = "negative_" if "input_ids" in seen else ""
-        seen.update({prefix + "input_ids": kwargs["input_ids"] if "input_ids" in kwargs else args[0], prefix + "prompt_embeds": taken(made)})
-        if masked:
+        seen[prefix + "input_ids"] = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        if taken:
+            seen[prefix + "prompt_embeds"] = taken(made)
+        if taken and masked:
             seen[prefix + "prompt_attention_mask"] = kwargs["attention_mask"][:, -taken(made).shape[1]:]
-    return pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove
+    ends = [pipe.text_encoder.register_forward_hook(note, with_kwargs=True).remove] + ([] if taken else [watch_encoded(pipe, seen)])
+    return lambda: [end() for end in ends]
 
 
 def fill_up(seen, pad):
@@ -220,6 +263,7 @@ def fill_up(seen, pad):
 def arguments(kind, call):
     """The call by the names of the pipeline."""
     scale = "true_cfg_scale" if kind == "qwen_image" else "guidance_scale"
+    call = {**call, "use_resolution_binning": False} if kind == "sana" else call
     return {scale if name == "guidance_scale" else name: value for name, value in call.items() if name != "seed"}
 
 
@@ -235,6 +279,13 @@ def write_guided(pipe, call, options):
     for kind, name, more in GUIDED:
         if kind == options.kind:
             save({"latents": run(pipe, {**arguments(kind, call), **more}, options.seed)["latents"]}, options.out, name)
+
+
+def write_binned(pipe, call, options):
+    """binned.safetensors: 96 x 128 is sampled as 448 x 576, then resized and cut."""
+    pipe.transformer.register_to_config(sample_size=16)
+    made = run(pipe, {**arguments(options.kind, call), "num_inference_steps": 2, "use_resolution_binning": True}, options.seed)
+    save({"image_u8": made["image_u8"]}, options.out, "binned.safetensors", image_u8=torch.float16)
 
 
 def expect(kind, pipe, call, seed):
@@ -265,9 +316,11 @@ def main():
     write(pipe, options.out)
     call = call_of(options, CALLS, 48)
     save_run(expect(options.kind, pipe, call, options.seed), call, options.out)
-    if options.kind == "qwen_image":
+    if options.kind in ("qwen_image", "sana"):
         write_several(pipe, call, options)
     write_guided(pipe, call, options)
+    if options.kind == "sana":
+        write_binned(pipe, call, options)
 
 
 if __name__ == "__main__":
