@@ -446,7 +446,7 @@ ok "an unknown model names the nearest" refuses 2 'flux.1-dev' flux.1-dav
 checkpoint_name() { refuses 2 'there is no folder FLUX.1-dev, and no model of that name' FLUX.1-dev && grep -q 'model_index.json' message; }
 ok "a checkpoint's name that is no folder here is told to be a path" checkpoint_name
 begins_so() {
-    refuses 2 'begin so, with seeded weights: sd3-medium, sd3.5-large, ' s && ! grep -q 'sana' message &&
+    refuses 2 'begin so, with seeded weights: sana-0.6b, sana-1.6b, sd3-medium, ' s && ! grep -q 'sana-1.5' message &&
         refuses 2 'did you mean' wan2.2-t2v-1.3b
 }
 ok "the beginning of a name offers the models that begin so and can run" begins_so
