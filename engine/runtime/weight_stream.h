@@ -22,18 +22,17 @@ typedef struct dit_weight_stream dit_weight_stream;
 
 /* What happened between two looks. Plain data: ranks send it as bytes. */
 typedef struct {
-    int64_t uses, hits, loads; /* of chunks                                                                 */
-    int64_t loaded_bytes;      /* that loads took in memory                                                 */
-    int64_t read_bytes,
-        fetched_bytes;           /* of parameters as they are stored, or what came from peers; that came from files,
-                                          with alignment */
-    int64_t load_ns, exposed_ns; /* reading, converting and packing; of these, how long a block waited        */
-    int64_t predicted_loads,
-        predicted_read_bytes; /* by base/residency.h; -1: blocks were not used in a cycle         */
-    int64_t chunks, largest_bytes, peak_bytes,
-        staging_bytes;   /* of the whole run: memory of chunks, and of their loading */
-    int64_t direct;      /* 1: all reads went past the page cache */
-    int64_t shard_bytes; /* of the rank's pieces of all chunks; 0: there are no shards */
+    int64_t uses, hits, loads;                     /* of chunks */
+    int64_t loaded_bytes;                          /* that loads took in memory */
+    int64_t read_bytes;                            /* of parameters as they are stored, or what came from peers */
+    int64_t fetched_bytes;                         /* that came from files, with alignment */
+    int64_t load_ns;                               /* reading, converting and packing */
+    int64_t exposed_ns;                            /* of these, how long a block waited */
+    int64_t predicted_loads, predicted_read_bytes; /* by base/residency.h; -1: blocks were not used in a cycle */
+    int64_t chunks, largest_bytes;                 /* of the whole run, as what follows */
+    int64_t peak_bytes, staging_bytes;             /* memory of chunks, and of their loading */
+    int64_t direct;                                /* 1: all reads went past the page cache */
+    int64_t shard_bytes;                           /* of the rank's pieces of all chunks; 0: there are no shards */
 } dit_stream_account;
 
 /* Begins to take the weights of blocks [first, first + count), as rt->offload asks. NULL where it asks for nothing.
