@@ -9,6 +9,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/generate/binning.h"
+#include "suite/generate/clip_rate.h"
 #include "suite/platform/platform.h"
 #include "suite/text.h"
 
@@ -319,12 +320,19 @@ static void add_second_scale(dit_json_writer *w, suite_request_builder *b, doubl
         dit_buffer_printf(&b->notes, "--guidance_scale_2 has no effect: %s has one transformer\n", b->name);
 }
 
+/* Returns the option, or what a recorded call has; NaN: neither. */
+static double asked_frame_rate(const suite_request_builder *b)
+{
+    return isnan(b->r->frame_rate) ? dit_json_number_or(b->call.root, "frame_rate", NAN) : b->r->frame_rate;
+}
+
 /* How many frames LTX-Video's positions take for a second: the option, the recorded call, the pipeline's default, which the engine
  * has. */
-static dit_status add_frame_rate(dit_json_writer *w, const suite_request_builder *b, cJSON *run)
+static dit_status add_frame_rate(dit_json_writer *w, suite_request_builder *b, cJSON *run)
 {
     bool asked = !isnan(b->r->frame_rate);
-    double rate = asked ? b->r->frame_rate : dit_json_number_or(b->call.root, "frame_rate", NAN);
+    double rate = asked_frame_rate(b);
+    b->shown = b->r->frames_per_s ? b->r->frames_per_s : suite_clip_rate(b->config, rate);
     bool takes = strcmp(dit_json_text_or(b->config, "_class_name", ""), "LTXVideoTransformer3DModel") == 0;
     if (asked && !takes)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--frame_rate %g: %s has no positions in seconds", rate, b->name),
@@ -541,7 +549,7 @@ static dit_status add_picture(suite_request_builder *b, cJSON *document, const c
     }
     picture = dit_json_put_object(&w, document, "picture");
     dit_json_put_string(&w, picture, "file", file);
-    if (b->r->frames_per_s) dit_json_put_int(&w, picture, "frames_per_s", b->r->frames_per_s);
+    if (b->shown) dit_json_put_int(&w, picture, "frames_per_s", b->shown);
     if (b->r->pixels && !b->r->latents_only) dit_json_put_bool(&w, picture, "pixels", true);
     dit_json_put_string(&w, picture, "frames", b->r->frames);
     if (!b->asked_height) return w.status;

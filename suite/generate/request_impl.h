@@ -30,8 +30,8 @@ typedef struct {
     bool first_apart;    /* its pipeline places LTX-Video's first latent frame as one frame */
     bool scale_guides;   /* its guidance_scale asks for a second forward beside an empty prompt */
     double guider_scale; /* guidance_scale of the checkpoint's guider; 0: it has none */
-    int64_t
-        target_size; /* pixels of a side of the square whose area its pipeline's clips have, 16:9; 0: it has no such rule */
+    int64_t target_size; /* side in pixels of a square of its pipeline's usual area, of 16:9; 0: it has no such rule */
+    int64_t shown;       /* frames a second at which the clip is shown; 0: nobody says */
     dit_buffer notes;
 } suite_request_builder;
 

@@ -126,4 +126,12 @@ rounded() { # WanPipeline makes 9 frames of 8, the others 9 of 12
         "$ditbench" generate "$golden/cogvideox" --prompt x --height 32 --width 48 --num_frames 12 --dry-run 2>message >answer && grep -q -- '--num_frames 12 is run as 9' message
 }
 ok "a number of frames that no latents have becomes the pipeline's" rounded
+shown() { # RATE KIND OPTION...: frames a second of the clip
+    "$ditbench" generate "$golden/$2" --prompt x --num_inference_steps 1 "${@:3}" --dry-run >case.json 2>message && tr -d ' \n\t' <case.json | grep -q "\"frames_per_s\":$1[,}]"
+}
+rates() {
+    shown 16 wan && shown 24 hunyuan_video15 && shown 30 mochi && shown 8 cogvideox && shown 25 ltx_timestep && shown 20 ltx_timestep --frame_rate 20 &&
+        shown 12 wan --fps 12 && shown 8 latte
+}
+ok "a clip is shown as fast as its model was trained to" rates
 finish

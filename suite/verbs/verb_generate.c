@@ -647,7 +647,7 @@ int suite_verb_generate(int argc, char **argv)
          "write a clip as an animated PNG (default), numbered PNGs, mp4 or webm", &call->frames, 0, 0},
         {"pixels", 0, SUITE_OPTION_FLAG, NULL,
          "also keep the colours, not rounded: in the file of latents, for quality", &r->pixels, 0, 0},
-        {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},
+        {"fps", 0, SUITE_OPTION_INT, "N", "frames a second at which a clip is shown (what the model was trained on; 8)", &r->frames_per_s, 1, 1000},
         {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no image", &call->output_type, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "also write a timeline of every rank, for Perfetto: FILE.trace.json",
          &r->trace, 0, 0},
