@@ -229,6 +229,27 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
                           a->gates + GATE_MLP * C, stride);
 }
 
+static dit_status attend_to_all(dit_model *model, adaln *a, const adaln_block *block)
+{
+    int64_t A = a->A;
+    dit_rows qkv = adaln_before_attention(model->params.rt, a, block);
+    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
+    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                    rows_columns(qkv, 2 * A, A),
+                                    rows_dense(a->attended, a->view->batch, a->view->image_count, A));
+}
+
+dit_status adaln_block_forward(dit_model *model, adaln *a, const adaln_block *block)
+{
+    if (module_is_taken(model, DIT_MODULE_ATTENTION))
+        adaln_modulate(model->params.rt, a, block);
+    else
+        DIT_TRY(attend_to_all(model, a, block));
+    DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, block->index == 0));
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->view->batch, a->view->image_count, a->C),
+                        "block_%lld", (long long)block->index);
+}
+
 /* The head modulates by the embedding itself, not by its projection. */
 void adaln_head(dit_runtime *rt, adaln *a, float *output)
 {

@@ -5,7 +5,8 @@
  *
  * The family decides how a block's tokens attend to each other:
  *   qkv = adaln_before_attention(); attention of qkv into `attended`; adaln_after_attention().
- * Where a cache has the attention's output, adaln_modulate() stands for the first two.
+ * Where a cache has the attention's output, adaln_modulate() stands for the first two. adaln_block_forward() is all of it where
+ * the model's first policy has every token attend to all.
  */
 #ifndef DIT_ENGINE_ADALN_H
 #define DIT_ENGINE_ADALN_H
@@ -84,6 +85,8 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
 /* Adds the output of the attention, which is a module of that kind, then cross-attention where there is text, then the
  * MLP. Taps attn1, attn2 of block 0. */
 dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, dit_module kind, bool tapped);
+/* Runs a block whose tokens attend to each other by model->attention[0]. Taps its keys and its rows. */
+dit_status adaln_block_forward(dit_model *model, adaln *a, const adaln_block *block);
 /* Writes output [batch, n, out_channels patch^2]. */
 void adaln_head(dit_runtime *rt, adaln *a, float *output);
 

@@ -180,28 +180,10 @@ static dit_status pixart_attention_input(dit_model *model, float *out)
     return DIT_OK;
 }
 
-static dit_status self_attention(dit_model *model, adaln *a, const adaln_block *block)
-{
-    int64_t A = a->A;
-    dit_rows qkv = adaln_before_attention(model->params.rt, a, block);
-    DIT_TRY(dit_tap_keys(model, rows_columns(qkv, A, A), rows_columns(qkv, 2 * A, A), 0));
-    return layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                    rows_columns(qkv, 2 * A, A),
-                                    rows_dense(a->attended, a->view->batch, a->view->image_count, A));
-}
-
 static dit_status pixart_block(dit_model *model, int64_t index)
 {
     pixart *m = model->state;
-    adaln *a = &m->common;
-    const adaln_block *block = &m->blocks[index];
-    if (module_is_taken(model, DIT_MODULE_ATTENTION))
-        adaln_modulate(model->params.rt, a, block);
-    else
-        DIT_TRY(self_attention(model, a, block));
-    DIT_TRY(adaln_after_attention(model, a, block, DIT_MODULE_ATTENTION, index == 0));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->view->batch, a->view->image_count, a->C),
-                        "block_%lld", (long long)index);
+    return adaln_block_forward(model, &m->common, &m->blocks[index]);
 }
 
 static dit_status pixart_begin(dit_model *model, const float *timestep)
