@@ -54,6 +54,8 @@ static const dit_architecture architectures[] = {
     {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
      .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true, .prepares = true},
+    {.class_name = "LTX2VideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
+     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true},
     {.class_name = "LTXVideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true},
     {.class_name = "Lumina2Transformer2DModel",

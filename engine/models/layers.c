@@ -358,6 +358,22 @@ dit_status scope_qkv(const dit_scope *scope, const char *const *names, int64_t r
     return dit_weights_linear(scope->rt, scope->weights, parts, PARTS, k, NULL, out);
 }
 
+dit_status scope_shared_halves(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, int count,
+                               int64_t D, dit_linear *out)
+{
+    char full[MAX_FUSED][MAX_NAME];
+    dit_linear_part parts[MAX_FUSED];
+    int all = 0;
+    for (; names[all]; all++) {
+        if (all == MAX_FUSED) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d fused layers", MAX_FUSED);
+        parts[all] = (dit_linear_part){.prefix = full_name(scope, names[all], full[all]),
+                                       .rows = rows,
+                                       .share = scope->share,
+                                       .halves = all < count ? D : 0};
+    }
+    return dit_weights_linear(scope->rt, scope->weights, parts, all, k, NULL, out);
+}
+
 dit_status scope_groups(const dit_scope *scope, const char *name, int64_t whole, int64_t first, int64_t rows, int count,
                         int64_t k, dit_linear *out)
 {
@@ -426,7 +442,15 @@ dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elemen
 dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out)
 {
     char full[MAX_NAME];
-    return dit_weights_slice(scope->rt, scope->weights, full_name(scope, name, full), elements, scope->share, init,
+    return dit_weights_slice(scope->rt, scope->weights, full_name(scope, name, full), elements, scope->share, 0, init,
+                             out);
+}
+
+dit_status scope_slice_halves(const dit_scope *scope, const char *name, int64_t elements, int64_t D, dit_init init,
+                              const float **out)
+{
+    char full[MAX_NAME];
+    return dit_weights_slice(scope->rt, scope->weights, full_name(scope, name, full), elements, scope->share, D, init,
                              out);
 }
 

@@ -130,6 +130,10 @@ dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, 
 dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
 /* Loads such layers, each with this rank's share of its outputs, its heads. */
 dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
+/* Loads them so, with the two halves of every head of D interleaved in the first `count`: where the library rotates entries
+ * that are half a head apart, our operator rotates neighbours. Products of q and k do not see the order. */
+dit_status scope_shared_halves(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, int count,
+                               int64_t D, dit_linear *out);
 /* Loads q, k and v as one layer: names[0] with this rank's share of its `rows` outputs, names[1] and names[2], which have
  * `kv_rows`, with those of `own`. */
 dit_status scope_qkv(const dit_scope *scope, const char *const *names, int64_t rows, int64_t kv_rows, dit_range own,
@@ -154,6 +158,9 @@ dit_status scope_patch(const dit_scope *scope, const char *name, int64_t rows, i
 dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
 /* Loads this rank's share of `name` [elements]. */
 dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
+/* Loads it with the halves of every head of D interleaved. */
+dit_status scope_slice_halves(const dit_scope *scope, const char *name, int64_t elements, int64_t D, dit_init init,
+                              const float **out);
 /* Loads this rank's share of the rows of `name` [rows, cols]. */
 dit_status scope_rows(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                       const float **out);

@@ -13,6 +13,7 @@ extern const dit_model_ops dit_model_hunyuan_video;
 extern const dit_model_ops dit_model_hunyuan_video15;
 extern const dit_model_ops dit_model_latte;
 extern const dit_model_ops dit_model_ltx;
+extern const dit_model_ops dit_model_ltx2;
 extern const dit_model_ops dit_model_lumina2;
 extern const dit_model_ops dit_model_mochi;
 extern const dit_model_ops dit_model_pixart;
@@ -33,6 +34,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_hunyuan_video15,
     &dit_model_latte,
     &dit_model_ltx,
+    &dit_model_ltx2,
     &dit_model_lumina2,
     &dit_model_mochi,
     &dit_model_pixart,

@@ -61,6 +61,7 @@ static const struct {
     [DIT_CONDITION_ROPE_COS] = {"rope_cos", {"image_rotary_emb_cos"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_SIN] = {"rope_sin", {"image_rotary_emb_sin"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_SCALE] = {"rope_scale", {"rope_interpolation_scale"}, NULL, NULL, SOURCE_RUN, true},
+    [DIT_CONDITION_FRAME_RATE] = {"frame_rate", {"fps"}, NULL, NULL, SOURCE_RUN, true},
 };
 
 /* True for kinds that are cut over the ranks as tokens are. */
@@ -125,7 +126,7 @@ static dit_status take_empty(dit_runtime *rt, const dit_partition *part, dit_con
 
 static void derive_row(const dit_latent *latent, dit_condition_kind kind, const dit_condition_run *run, float *row)
 {
-    static const double uncropped = 1024, usual_frame_rate = 25;
+    static const double uncropped = 1024, usual_frame_rate = 25, film_frame_rate = 24;
     double height = (double)run->height_px, width = (double)run->width_px;
     bool given = false;
     for (int i = 0; i < 6; i++) given = given || run->meta_size[i] != 0;
@@ -139,6 +140,7 @@ static void derive_row(const dit_latent *latent, dit_condition_kind kind, const 
         row[0] = (float)((double)latent->vae_temporal / (run->frame_rate > 0 ? run->frame_rate : usual_frame_rate));
         row[1] = row[2] = (float)latent->vae_spatial;
         break;
+    case DIT_CONDITION_FRAME_RATE: row[0] = (float)(run->frame_rate > 0 ? run->frame_rate : film_frame_rate); break;
     default:
         for (int i = 0; i < 6; i++) row[i] = (float)(given ? run->meta_size[i] : sizes[i]);
         break;

@@ -29,6 +29,7 @@ typedef enum {
     DIT_CONDITION_ROPE_COS,     /* [S, D] rotary table of the whole image, shared                         */
     DIT_CONDITION_ROPE_SIN,     /* [S, D]                                                                 */
     DIT_CONDITION_ROPE_SCALE,   /* [3] seconds of a latent frame, pixels of a cell's height and width, shared */
+    DIT_CONDITION_FRAME_RATE,   /* [1] frames of a clip in a second, shared                               */
     DIT_CONDITION_COUNT
 } dit_condition_kind;
 
@@ -51,7 +52,7 @@ typedef struct {
     int64_t height_px, width_px;
     double guidance_scale;
     double style;
-    double frame_rate;   /* frames a second of a clip; 0: 25, the usual one of LTXPipeline */
+    double frame_rate;   /* frames a second of a clip; 0: the usual one, 25 of LTXPipeline, 24 of LTX2Pipeline */
     double meta_size[6]; /* all zero: 1024 x 1024, the size of the run, no crop */
 } dit_condition_run;
 

@@ -197,6 +197,22 @@ static void permute_columns(const float *src, int64_t rows, int64_t k, const int
 }
 
 /* Returns the share of a part; a zeroed one means all. */
+/* Interleaves, in place, the two halves of every head of [heads][D, cols]: an operator that rotates neighbours then rotates what
+ * stands half a head apart in a file. */
+static dit_status interleave_halves(dit_runtime *rt, float *data, int64_t rows, int64_t cols, int64_t D)
+{
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    float *head;
+    DIT_TRY(dit_arena_host(&rt->step, D * cols, &head));
+    for (int64_t first = 0; first < dit_runtime_values(rt, rows); first += D) {
+        memcpy(head, data + first * cols, (size_t)(D * cols) * sizeof *head);
+        for (int64_t i = 0; i < D; i++)
+            memcpy(data + (first + i) * cols, head + (i / 2 + i % 2 * (D / 2)) * cols, (size_t)cols * sizeof *head);
+    }
+    dit_arena_release_to(&rt->step, mark);
+    return DIT_OK;
+}
+
 static dit_share share_of(const dit_linear_part *part)
 {
     return part->share.of ? part->share : (dit_share){0, 1};
@@ -229,6 +245,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     DIT_TRY(read_region(rt, weights, name, shape, DIT_INIT_LINEAR,
                         &(region){.cols = k, .first_row = first, .rows = rows, .groups = 1, .group = {{0, k}}}, data));
     *weight = data;
+    if (part->halves) DIT_TRY(interleave_halves(rt, data, rows, k, part->halves));
     if (order) {
         DIT_TRY(dit_arena_host(&rt->step, rows * k, &ordered));
         permute_rows(data, dit_runtime_values(rt, rows), k, order, ordered);
@@ -245,6 +262,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     DIT_TRY(dit_arena_host(&rt->step, 2 * rows, &data));
     DIT_TRY(read_slice(rt, weights, name, shape[0], first, rows, DIT_INIT_BIAS, data));
     *bias = data;
+    if (part->halves) DIT_TRY(interleave_halves(rt, data, rows, 1, part->halves));
     if (order && !rt->ledger.counting_only) {
         permute_rows(data, rows, 1, order, data + rows);
         *bias = data + rows;
@@ -308,13 +326,14 @@ static dit_status load_inputs(dit_runtime *rt, const dit_weights *weights, const
 }
 
 static dit_status load_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
-                             dit_share share, dit_init init, const float **out)
+                             dit_share share, int64_t halves, dit_init init, const float **out)
 {
     int64_t count = share_count(share, elements);
     float *data;
     DIT_TRY(dit_arena_fp32(&rt->run, count, &data));
     *out = data;
     DIT_TRY(read_slice(rt, weights, name, elements, share_begin(share, elements), count, init, data));
+    if (halves) DIT_TRY(interleave_halves(rt, data, count, 1, halves));
     return dit_runtime_upload(rt, data, count);
 }
 
@@ -389,16 +408,17 @@ dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const
 }
 
 dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
-                             dit_share share, dit_init init, const float **out)
+                             dit_share share, int64_t halves, dit_init init, const float **out)
 {
     dit_runtime *to = target_of(rt, name);
-    DIT_TRY(load_slice(to, weights, name, elements, share, init, out));
+    DIT_TRY(load_slice(to, weights, name, elements, share, halves, init, out));
     if (to == rt) return DIT_OK;
     return rt->taker->note(rt->taker, &(dit_weight_call){.kind = DIT_CALL_SLICE,
                                                          .weights = *weights,
                                                          .name = name,
                                                          .shape = {elements},
                                                          .share = share,
+                                                         .halves = halves,
                                                          .init = init,
                                                          .at = *out});
 }
@@ -430,7 +450,9 @@ dit_status dit_weights_repeat(dit_runtime *rt, const dit_weight_call *c)
         DIT_TRY(load_inputs(rt, &c->weights, c->name, c->shape[0], c->widths, c->count, c->share, &linear, &bias));
         break;
     case DIT_CALL_ROWS: DIT_TRY(load_rows(rt, &c->weights, c->name, c->shape, c->share, c->init, &at)); break;
-    case DIT_CALL_SLICE: DIT_TRY(load_slice(rt, &c->weights, c->name, c->shape[0], c->share, c->init, &at)); break;
+    case DIT_CALL_SLICE:
+        DIT_TRY(load_slice(rt, &c->weights, c->name, c->shape[0], c->share, c->halves, c->init, &at));
+        break;
     }
     if (linear.packed) at = linear.packed;
     return at == c->at ? DIT_OK : DIT_FAIL(DIT_ERR_INTERNAL, "weights of %s came to another place", c->name);

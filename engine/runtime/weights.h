@@ -29,7 +29,8 @@ typedef struct {
     dit_share share;
     const int64_t *columns; /* NULL: as stored; or for each packed column the stored one */
     int64_t first,
-        whole; /* the rows are those from `first` on of a parameter that has `whole`; whole 0: it has `rows` */
+        whole;      /* the rows are those from `first` on of a parameter that has `whole`; whole 0: it has `rows` */
+    int64_t halves; /* 0: as stored; D: the rows of every head of D are its two halves, interleaved */
 } dit_linear_part;
 
 /* Makes elements [first, first + elements) of a seeded parameter; fan_in is its last extent. */
@@ -56,9 +57,9 @@ dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const
  * packed but returned whole (NULL: there is none). */
 dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
                               const int64_t *widths, int count, dit_share share, dit_linear *out, const float **bias);
-/* Reads a share of the one-dimensional parameter `name` into rt->run. */
+/* Reads a share of the one-dimensional parameter `name` into rt->run; halves: as in dit_linear_part. */
 dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
-                             dit_share share, dit_init init, const float **out);
+                             dit_share share, int64_t halves, dit_init init, const float **out);
 /* Reads a share of the rows of the matrix `name` [rows, cols] into rt->run, as it is stored; it may have more dimensions. */
 dit_status dit_weights_rows(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t rows, int64_t cols,
                             dit_share share, dit_init init, const float **out);
@@ -81,7 +82,7 @@ typedef struct {
     dit_init init;
     dit_share share;
     int count; /* of parts or groups */
-    int64_t k, widths[DIT_CALL_GROUPS];
+    int64_t k, halves, widths[DIT_CALL_GROUPS];
     dit_linear_part parts[DIT_CALL_PARTS];
     const float *at;
 } dit_weight_call;

@@ -191,6 +191,10 @@ refused mochi 'out_channels 4 differ from in_channels 3' 's/"out_channels": null
 refused sana 'guidance_embeds is true, but only false' 's/"guidance_embeds": false/"guidance_embeds": true/'
 refused sana 'qk_norm is rms_norm_across_heads, but only null' 's/"qk_norm": null/"qk_norm": "rms_norm_across_heads"/'
 refused sana 'cross_attention_dim 40 differs from the hidden size 48' 's/"cross_attention_dim": 48/"cross_attention_dim": 40/'
+refused ltx2 'cross_attention_dim 36 differs from the hidden size 32' 's/"cross_attention_dim": 32/"cross_attention_dim": 36/'
+refused ltx2 'gated_attn is true, but only false' 's/"gated_attn": false/"gated_attn": true/'
+refused ltx2 'rope_type "whole" is neither' 's/"rope_type": "split"/"rope_type": "whole"/'
+refused ltx2 'vae_scale_factors must be three' '0,/^    32,$/s//    16,/'
 refused flux_fill 'in_channels 272 below out_channels 280' 's/"out_channels": 8/"out_channels": 280/'
 refused flux_fill '10 channels of a token are not a multiple of 4' 's/"out_channels": 8/"out_channels": 10/'
 

@@ -1,5 +1,5 @@
-/* Source: the model cards and the examples of the pipelines: CogVideoX 8 (1.5: 16), HunyuanVideo 24, LTX-Video 25, Mochi 30,
- * Wan 16 (2.2 TI2V-5B: 24), Latte 8. */
+/* Source: the model cards and the examples of the pipelines: CogVideoX 8 (1.5: 16), HunyuanVideo 24, LTX-Video 25, LTX-2 24, Mochi
+ * 30, Wan 16 (2.2 TI2V-5B: 24), Latte 8. */
 #include "suite/generate/clip_rate.h"
 
 #include <math.h>
@@ -10,15 +10,18 @@ typedef struct {
     int rate;
 } row;
 
+/* clang-format off */
 static const row rows[] = {
     {"CogVideoXTransformer3DModel", 8},
     {"HunyuanVideoTransformer3DModel", 24},
     {"HunyuanVideo15Transformer3DModel", 24},
+    {"LTX2VideoTransformer3DModel", 24},
     {"LTXVideoTransformer3DModel", 25},
     {"LatteTransformer3DModel", 8},
     {"MochiTransformer3DModel", 30},
     {"WanTransformer3DModel", 16},
 };
+/* clang-format on */
 enum { TI2V_CHANNELS = 48, COGVIDEOX_1_5 = 16, TI2V = 24 };
 
 int suite_clip_rate(const cJSON *config, double frame_rate)

@@ -333,7 +333,8 @@ static dit_status add_frame_rate(dit_json_writer *w, suite_request_builder *b, c
     bool asked = !isnan(b->r->frame_rate);
     double rate = asked_frame_rate(b);
     b->shown = b->r->frames_per_s ? b->r->frames_per_s : suite_clip_rate(b->config, rate);
-    bool takes = strcmp(dit_json_text_or(b->config, "_class_name", ""), "LTXVideoTransformer3DModel") == 0;
+    const char *class_name = dit_json_text_or(b->config, "_class_name", "");
+    bool takes = strncmp(class_name, "LTX", 3) == 0; /* LTX-2 as well */
     if (asked && !takes)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--frame_rate %g: %s has no positions in seconds", rate, b->name),
                               "--fps says how fast a clip is shown");
