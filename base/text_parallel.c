@@ -77,7 +77,7 @@ dit_parallel dit_text_parallel_mesh(dit_text_parallel way, int ranks)
 
 int64_t dit_text_embedding_floats(const dit_text_facts *f)
 {
-    return f->kept_tokens * f->width * (f->states ? f->states : 1);
+    return f->kept_tokens * (f->out_width ? f->out_width : f->width) * (f->states ? f->states : 1);
 }
 
 void dit_text_volume_predict(dit_text_parallel way, int ranks, int rank, const dit_text_facts *f, dit_volume_table *out)

@@ -43,6 +43,7 @@ typedef struct {
     int64_t prompts, tokens;  /* B; tokens that the encoder sees                        */
     int64_t kept_tokens;      /* S of the embeddings: tokens that are not cropped       */
     int64_t width, pooled;    /* C; P, 0 where pooled text is not asked for             */
+    int64_t out_width;        /* C of the embeddings, where another one; 0: the same    */
     int64_t states;           /* hidden states that are taken; 0: one                   */
     int64_t heads, key_heads; /* of queries, and of keys and values                     */
     int64_t blocks;           /* L                                                      */

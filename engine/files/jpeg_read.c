@@ -1,5 +1,7 @@
 #include "engine/files/jpeg_read.h"
 
+#include "base/picture_size.h"
+
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,34 +66,6 @@ static void watch_scans(j_common_ptr codec)
 
 /* ---- EXIF -------------------------------------------------------------------------------------------------------- */
 
-static unsigned word_at(const uint8_t *at, int count, bool little)
-{
-    unsigned word = 0;
-    for (int i = 0; i < count; i++) word = word << 8 | at[little ? count - 1 - i : i];
-    return word;
-}
-
-/* The orientation that the first directory of an EXIF block states, 1 to 8; 1 where there is none. */
-static int orientation_of(const uint8_t *exif, size_t length)
-{
-    enum { TAG = 0x0112, SHORT = 3, ENTRY = 12, HEADER = 6 };
-    if (length < HEADER + 8 || memcmp(exif, "Exif\0", HEADER) != 0) return UPRIGHT;
-    const uint8_t *tiff = exif + HEADER;
-    size_t bytes = length - HEADER;
-    bool little = tiff[0] == 'I';
-    if (memcmp(tiff, little ? "II*\0" : "MM\0*", 4) != 0) return UPRIGHT;
-    size_t at = word_at(tiff + 4, 4, little);
-    if (at > bytes - 2 || bytes < 2) return UPRIGHT;
-    size_t entries = word_at(tiff + at, 2, little);
-    for (at += 2; entries > 0 && bytes >= ENTRY && at <= bytes - ENTRY; entries--, at += ENTRY) {
-        const uint8_t *entry = tiff + at;
-        if (word_at(entry, 2, little) != TAG || word_at(entry + 2, 2, little) != SHORT) continue;
-        unsigned value = word_at(entry + 8, 2, little);
-        return value >= 1 && value <= 8 ? (int)value : UPRIGHT;
-    }
-    return UPRIGHT;
-}
-
 /* Returns which pixel of [height, width] of the file is shown at (y, x). Orientation 2: mirrored; 3: by half a turn; 4:
  * upside down; 5 to 8: rows and columns swapped, then the same four. */
 static size_t source_of(int orientation, size_t height, size_t width, size_t y, size_t x)
@@ -148,7 +122,7 @@ static void read_orientation(jpeg_job *job)
     job->orientation = UPRIGHT;
     for (jpeg_saved_marker_ptr marker = job->codec.marker_list; marker; marker = marker->next)
         if (marker->marker == JPEG_APP0 + 1 && job->orientation == UPRIGHT)
-            job->orientation = orientation_of(marker->data, marker->data_length);
+            job->orientation = dit_exif_orientation(marker->data, marker->data_length);
 }
 
 /* Leaves by longjmp on an error; everything that changes lies in the job. */

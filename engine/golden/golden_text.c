@@ -1,7 +1,8 @@
 /* Folders of text encoders: config.json as transformers writes it, weights, text.json, inputs.safetensors with `input_ids`
  * [prompts, tokens] and maybe `attention_mask`, output.safetensors with `hidden` and maybe `pooled`, as a pipeline takes
  * them. text.json says what it takes: {"pipeline", "skip", "states", "crop", "pooled", "zero_padding"}, see
- * engine/text/encoders/encoder.h. Several ranks, whatever their mesh, encode in every way that they can go
+ * engine/text/encoders/encoder.h. With `pixels` [3, height, width] in the inputs the texts show that picture: what sees it
+ * runs first, in the same way, and is held against `picture` [embeddings, width]. Several ranks, whatever their mesh, encode in every way that they can go
  * (base/text_parallel.h), with all weights loaded first and with one block's at a time; what they send is held against
  * the closed form.
  */
@@ -20,6 +21,9 @@ typedef struct {
     dit_text_encode_params params;
     dit_safetensors *inputs, *output;
     int32_t *ids, *mask;
+    float *pixels;                   /* NULL: texts alone */
+    dit_text_encoder_facts tower;    /* of what sees them */
+    int64_t grid_height, grid_width; /* in patches */
     double tolerance;
 } golden_text;
 
@@ -61,6 +65,32 @@ static dit_status read_settings(golden_text *g, const char *folder)
     return st;
 }
 
+static dit_status read_tower(golden_text *g, const char *folder)
+{
+    char path[GOLDEN_PATH];
+    dit_json doc = {0};
+    DIT_TRY(golden_path(folder, "config.json", path));
+    DIT_TRY(dit_config_read_file(path, &doc));
+    dit_status st = dit_text_encoder_read_tower_facts(&(dit_config){&doc, doc.root, ""}, &g->tower);
+    dit_json_release(&doc);
+    return st;
+}
+
+/* Reads the picture that the texts show, if they do. */
+static dit_status read_picture(golden_text *g, const char *folder)
+{
+    dit_tensor_view view;
+    if (!dit_safetensors_find(g->inputs, "pixels", &view)) return DIT_OK;
+    DIT_TRY(read_tower(g, folder));
+    if (view.rank != 3 || view.shape[0] != 3 || view.shape[1] % g->tower.patch || view.shape[2] % g->tower.patch)
+        return DIT_FAIL(DIT_ERR_SHAPE, "pixels are not [3, height, width] of whole patches of %lld",
+                        (long long)g->tower.patch);
+    g->grid_height = view.shape[1] / g->tower.patch, g->grid_width = view.shape[2] / g->tower.patch;
+    g->pixels = malloc((size_t)view.elements * sizeof *g->pixels);
+    return g->pixels ? dit_tensor_read(&view, 0, view.elements, g->pixels)
+                     : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+}
+
 static dit_status open_folder(golden_text *g, const char *folder)
 {
     dit_tensor_view ids;
@@ -73,7 +103,7 @@ static dit_status open_folder(golden_text *g, const char *folder)
     DIT_TRY(read_integers(g, "input_ids", &g->ids));
     DIT_TRY(read_integers(g, "attention_mask", &g->mask));
     g->params.input = (dit_text_input){.ids = g->ids, .mask = g->mask};
-    return DIT_OK;
+    return read_picture(g, folder);
 }
 
 static dit_status compare(golden_text *g, const dit_text_encoding *made)
@@ -90,12 +120,38 @@ static dit_status compare(golden_text *g, const dit_text_encoding *made)
     return dit_volume_check(&made->sent, &made->predicted, dit_comm_rank(dit_comm_world()), 0);
 }
 
+/* Runs what sees the picture. It is one picture, which no halves of ranks share. */
+static dit_status see(golden_text *g, dit_text_encoding *seen)
+{
+    char label[80];
+    dit_text_encode_params params = g->params;
+    if (params.way == DIT_TEXT_CFG) params.way = DIT_TEXT_REPLICATED;
+    params.sees = true;
+    params.batch = 1, params.tokens = g->grid_height * g->grid_width;
+    params.grid_height = g->grid_height, params.grid_width = g->grid_width;
+    params.skip = params.crop = params.states.count = 0, params.pooled = params.zero_padding = false;
+    params.input = (dit_text_input){.pixels = g->pixels};
+    DIT_TRY(dit_text_encode(&params, seen));
+    snprintf(label, sizeof label, "picture (%s%s)", dit_text_parallel_name(params.way),
+             params.streamed ? ", streamed" : "");
+    DIT_TRY(golden_compare(g->report, g->output, "picture", label, seen->hidden, seen->tokens * seen->width,
+                           g->tolerance));
+    return dit_volume_check(&seen->sent, &seen->predicted, dit_comm_rank(dit_comm_world()), 0);
+}
+
 static dit_status run_way(golden_text *g)
 {
-    dit_text_encoding made;
-    dit_status st = dit_text_encode(&g->params, &made);
+    dit_text_encoding made = {0}, seen = {0};
+    dit_status st = g->pixels ? see(g, &seen) : DIT_OK;
+    if (g->pixels)
+        g->params.input.pictures = (dit_text_pictures){.count = 1,
+                                                       .height = {g->grid_height / g->tower.merge},
+                                                       .width = {g->grid_width / g->tower.merge},
+                                                       .rows = seen.hidden};
+    if (st == DIT_OK) st = dit_text_encode(&g->params, &made);
     if (st == DIT_OK) st = compare(g, &made);
     dit_text_encoding_release(&made);
+    dit_text_encoding_release(&seen);
     return st;
 }
 
@@ -122,6 +178,7 @@ static dit_status run_folder(golden_report *report, const char *folder, const di
     dit_status st = run_all(&g, folder);
     dit_safetensors_close(g.output);
     dit_safetensors_close(g.inputs);
+    free(g.pixels);
     free(g.mask);
     free(g.ids);
     return st;

@@ -461,7 +461,7 @@ static dit_status describe_phases(const generation *g)
         dit_json_put_int(&w, phases, dit_part_name(DIT_PART_TOKENIZE), g->parts.prompts.tokenize_ns);
         dit_json_put_int(&w, phases, dit_part_name(DIT_PART_TEXT_ENCODE), g->parts.prompts.text_encode_ns);
     }
-    int64_t image_encode_ns = g->parts.first_frame.image_encode_ns;
+    int64_t image_encode_ns = g->parts.first_frame.image_encode_ns + g->parts.prompts.image_encode_ns;
     if (image_encode_ns) dit_json_put_int(&w, phases, dit_part_name(DIT_PART_IMAGE_ENCODE), image_encode_ns);
     if (g->pipeline.start || g->encode_ns)
         dit_json_put_int(&w, phases, dit_part_name(DIT_PART_VAE_ENCODE), g->encode_ns);
@@ -482,7 +482,7 @@ static dit_status describe_places(const generation *g)
         dit_json_put_string(&w, places, dit_part_name(DIT_PART_TOKENIZE), "host");
         dit_json_put_string(&w, places, dit_part_name(DIT_PART_TEXT_ENCODE), g->parts.prompts.kernels);
     }
-    if (g->parts.first_frame.image_encode_ns)
+    if (g->parts.first_frame.image_encode_ns || g->parts.prompts.image_encode_ns)
         dit_json_put_string(&w, places, dit_part_name(DIT_PART_IMAGE_ENCODE), kernels);
     if (g->pipeline.start || g->encode_ns) dit_json_put_string(&w, places, dit_part_name(DIT_PART_VAE_ENCODE), kernels);
     dit_json_put_string(&w, places, dit_part_name(DIT_PART_DENOISE), kernels);

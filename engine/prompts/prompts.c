@@ -35,6 +35,7 @@ typedef enum {
     TAKE_OWN = 128,          /* the pipeline may have a prompt of its own for it: prompt_2    */
     TAKE_OWN_NEGATIVE = 256, /* and negative_prompt_2                                    */
     TAKE_SKIPS = 512,        /* clip_skip is for it                                           */
+    TAKE_SEEN = 1024,        /* prompts show the picture that they are about                  */
     TAKE_OWN_BOTH = TAKE_OWN | TAKE_OWN_NEGATIVE,
 } take_flags;
 
@@ -71,6 +72,7 @@ static const take_row rows[] = {
     {"MochiPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
+    {"QwenImageEditPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED | TAKE_SEEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"SanaPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline",
@@ -118,6 +120,7 @@ typedef struct {
     int64_t rows; /* count, and one more where it is guided */
     int runs;
     dit_tokenizer *first; /* of the first encoder, which may say the length of others */
+    dit_seen seen;        /* the picture; zero: none */
     kept_tensor kept[MOST_TENSORS];
     int count;
 } prompt_run;
@@ -241,6 +244,32 @@ static dit_status tokenize_row(const prompt_run *run, const dit_tokenizer *token
     return DIT_OK;
 }
 
+/* Puts as many tokens in the place of each one that stands for a picture as there are embeddings of it. */
+static dit_status make_room(const prompt_run *run, text_batch *batch)
+{
+    const dit_text_pictures *pictures = &run->seen.pictures;
+    int64_t more = dit_text_picture_rows(pictures) - pictures->count, all = batch->tokens, longer = all + more;
+    int32_t *ids = malloc((size_t)(run->rows * longer) * sizeof *ids);
+    int32_t *mask = malloc((size_t)(run->rows * longer) * sizeof *mask);
+    dit_status st = ids && mask ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for tokens");
+    for (int64_t row = 0; row < run->rows && st == DIT_OK; row++) {
+        int64_t at = row * longer;
+        int picture = 0;
+        for (int64_t t = row * all; t < (row + 1) * all && picture <= pictures->count; t++) {
+            bool shows = batch->ids[t] == run->seen.token;
+            int64_t copies = !shows ? 1 : picture == pictures->count ? 0 : pictures->height[picture] * pictures->width[picture];
+            picture += shows;
+            for (int64_t i = 0; i < copies; i++, at++) ids[at] = batch->ids[t], mask[at] = batch->mask[t];
+        }
+        if (picture != pictures->count)
+            st = DIT_FAIL(DIT_ERR_SHAPE, "prompt %lld has the token that stands for a picture", (long long)row);
+    }
+    free(batch->ids);
+    free(batch->mask);
+    batch->ids = ids, batch->mask = mask, batch->tokens = longer;
+    return st;
+}
+
 /* DIT_PADDING_LONGEST: moves the tokens of each row to its front, and ends all rows where the longest one ends. */
 static void shorten(const prompt_run *run, text_batch *batch)
 {
@@ -276,6 +305,7 @@ static dit_status tokenize_rows(const prompt_run *run, const dit_tokenizer *toke
         for (int64_t row = 0; row < run->rows; row++) DIT_TRY(tokenize_row(run, tokenizer, batch, row));
         run->account->tokenize_each[i] += dit_clock_ns() - began;
     }
+    if (run->seen.pictures.count) DIT_TRY(make_room(run, batch));
     if (batch->rule->padding == DIT_PADDING_LONGEST) shorten(run, batch);
     return DIT_OK;
 }
@@ -421,7 +451,9 @@ static dit_status encode_rows(prompt_run *run, const text_batch *batch, const ch
                                   .streamed = p->streamed,
                                   .batch = run->rows,
                                   .tokens = batch->tokens,
-                                  .input = {.ids = batch->ids, .mask = rule->encoder_sees_mask ? batch->mask : NULL},
+                                  .input = {.ids = batch->ids,
+                                            .mask = rule->encoder_sees_mask ? batch->mask : NULL,
+                                            .pictures = run->seen.pictures},
                                   .skip = skip,
                                   .states = batch->take->states,
                                   .crop = rule->crop,
@@ -492,6 +524,32 @@ static dit_status settle_cleaning(const prompt_run *run, dit_prompt_rule *rule)
                           "leave --clean_caption out: it is for PixArt, Latte and Sana");
 }
 
+/* Sees the picture, where the pipeline's prompts are about one. */
+static dit_status see(prompt_run *run, const take_row *take)
+{
+    const dit_prompts_params *p = run->p;
+    if (!(take->take & TAKE_SEEN)) return DIT_OK;
+    if (!p->picture || !p->picture_height)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "%s changes a picture as a prompt says, and there is none", run->pipeline),
+            "--image FILE gives it");
+    DIT_TRY(dit_seen_encode(&(dit_seen_params){.folder = p->folder,
+                                               .picture = p->picture,
+                                               .height = p->picture_height,
+                                               .width = p->picture_width,
+                                               .backend = p->backend,
+                                               .dtype = p->dtype,
+                                               .threads = p->threads,
+                                               .way = p->way,
+                                               .streamed = p->streamed,
+                                               .seeded = p->seeded,
+                                               .seed = p->seed},
+                            &run->seen));
+    run->account->image_encode_ns = run->seen.encode_ns;
+    if (run->seen.peak_bytes > run->account->peak_bytes) run->account->peak_bytes = run->seen.peak_bytes;
+    return DIT_OK;
+}
+
 static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)
 {
     dit_prompt_rule settled = *table_row, *rule = &settled;
@@ -503,6 +561,7 @@ static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)
     if (batch.take->take & TAKE_AFTER && !dit_prompt_has(run->index, rule->text_encoder))
         return keep_nothing(run, batch.take);
     batch.asked = batch.take->take & TAKE_FIXED ? 0 : run->p->longest;
+    DIT_TRY(see(run, batch.take));
     dit_status st = tokenize(run, &batch);
     if (st == DIT_OK) st = keep_ids(run, &batch);
     if (st == DIT_OK) st = encode(run, &batch);
@@ -621,6 +680,7 @@ dit_status dit_prompts_encode(const dit_prompts_params *params, dit_prompts_acco
         free(run.kept[i].seen);
     }
     dit_tokenizer_close(run.first);
+    dit_seen_release(&run.seen);
     dit_json_release(&index);
     return st;
 }

@@ -11,6 +11,7 @@
 #include "base/text_parallel.h"
 #include "base/status.h"
 #include "engine/prompts/first_frame.h"
+#include "engine/prompts/seen.h"
 #include "engine/runtime/runtime.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,8 @@ typedef struct {
     int threads;
     dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
     bool streamed;
+    const char *picture; /* that the prompts are about, of pipelines whose text encoder sees it; NULL: none */
+    int64_t picture_height, picture_width; /* to which the pipeline resizes it */
     const dit_first_frame *first_frame; /* what became of a picture goes into the file too; NULL: none */
     bool seeded; /* weights are random numbers by `seed`: the folder's encoders need their config.json only */
     uint64_t seed;
@@ -47,6 +50,7 @@ typedef struct {
 /* What it took on this rank. */
 typedef struct {
     int64_t tokenize_ns, text_encode_ns;  /* with opening and loading */
+    int64_t image_encode_ns;              /* of the picture, with opening and loading; 0: none was seen */
     int64_t load_ns;                      /* of tokenizers and encoders, all together */
     int64_t *tokenize_each, *encode_each; /* [runs] without them, malloc'ed          */
     int64_t peak_bytes;                   /* of the encoder that needed most          */

@@ -44,11 +44,15 @@ void dit_encode_sample(const dit_vae_facts *facts, int64_t count, const float *l
     }
 }
 
-/* mean <- (mean - shift) scale: the middle of the encoder's distribution, as pipelines take a reference. */
-static void take_middle(const dit_vae_facts *facts, int64_t count, float *mean)
+/* mean <- (mean - shift) scale, or by the statistics of channels: the middle of the encoder's distribution, as pipelines take
+ * a reference. */
+static void take_middle(const dit_vae_facts *facts, int64_t channels, int64_t cells, float *mean)
 {
     float shift = (float)facts->shift_factor, scale = (float)facts->scaling_factor;
-    for (int64_t i = 0; i < count; i++) mean[i] = (mean[i] - shift) * scale;
+    bool by_channel = facts->statistics == channels;
+    for (int64_t i = 0; i < channels * cells; i++)
+        mean[i] = by_channel ? (mean[i] - (float)facts->latents_mean[i / cells]) / (float)facts->latents_std[i / cells]
+                             : (mean[i] - shift) * scale;
 }
 
 static dit_status sample(dit_pipeline *p, const dit_vae_facts *facts, float *mean, const float *logvar)
@@ -85,7 +89,7 @@ static dit_status encode(dit_pipeline *p, dit_vae *vae, const dit_latent *latent
     dit_status st = mean && logvar && p->start ? dit_vae_encode(vae, planes, mean, logvar)
                                                : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
     if (st == DIT_OK && dit_pipeline_refers_to_picture(p))
-        take_middle(facts, count, mean);
+        take_middle(facts, latent->channels, dit_latent_cells(latent), mean);
     else if (st == DIT_OK)
         st = sample(p, facts, mean, logvar);
     if (st == DIT_OK) dit_latent_pack(latent, DIT_LATENT_CFHW, 1, latent->channels, mean, p->start);

@@ -65,6 +65,12 @@
 #define QWEN_IMAGE_SYSTEM                                                                                              \
     "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, "            \
     "spatial relationships of the objects and background:<|im_end|>\n" QWEN3_USER
+#define QWEN_IMAGE_EDIT_SYSTEM                                                                                         \
+    "<|im_start|>system\nDescribe the key features of the input image (color, shape, size, texture, objects, "         \
+    "background), then explain how the user's text instruction should alter or modify the image. Generate a new "      \
+    "image that meets the user's requirements while maintaining consistency with the original input where "            \
+    "appropriate.<|im_end|>\n" QWEN3_USER
+#define QWEN_PICTURE     "<|vision_start|><|image_pad|><|vision_end|>"
 #define QWEN3_NO_THOUGHT QWEN3_ASSISTANT "<think>\n\n</think>\n\n"
 
 /* clang-format off */
@@ -95,6 +101,7 @@
     X(MochiPipeline,            tokenizer,   text_encoder,   256,   0,  0, true,  true,  KEPT,   AS_IS,       "", "") \
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
+    X(QwenImageEditPipeline,    tokenizer,   text_encoder,  1024, 1024, 64, true, true, LONGEST, AS_IS,       QWEN_IMAGE_EDIT_SYSTEM QWEN_PICTURE, QWEN3_ASSISTANT) \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \
     X(SanaPipeline,             tokenizer,   text_encoder,   300,   0,  0, true,  true,  INSTRUCTED, LOWER_STRIP, SANA_INSTRUCTION, "") \
     X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \

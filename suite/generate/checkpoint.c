@@ -26,6 +26,7 @@ static const struct {
     {"text_encoder*", PART_MODEL, "model", false, true},
     {"image_encoder", PART_MODEL, "model", false, true},
     {"image_processor", PART_PROCESSOR, NULL, false, true},
+    {"processor", PART_PROCESSOR, NULL, false, true},
 };
 
 static bool there(const char *folder, const char *file)

@@ -3,6 +3,7 @@
 #include "base/architecture.h"
 #include "base/cache.h"
 #include "base/json_writer.h"
+#include "base/picture_size.h"
 #include "base/rows.h"
 #include "base/safetensors.h"
 #include "base/words.h"
@@ -273,10 +274,10 @@ static double true_cfg_scale(const suite_request_builder *b)
     return dit_json_number_or(b->call.root, "true_cfg_scale", usual);
 }
 
-/* QwenImagePipeline guides only beside a negative prompt, even an empty one; its name for the scale is true_cfg_scale. */
+/* Pipelines of Qwen-Image guide only beside a negative prompt, even an empty one; their name for the scale is true_cfg_scale. */
 static double heard_scale(suite_request_builder *b, double scale)
 {
-    bool heard = strcmp(b->class_name, "QwenImagePipeline") != 0 || !b->pipeline[0] || b->r->negative_prompt;
+    bool heard = strncmp(b->class_name, "QwenImage", 9) != 0 || !b->pipeline[0] || b->r->negative_prompt;
     if (heard || scale <= 1) return scale;
     dit_buffer_printf(&b->notes,
                       "--guidance_scale %g has no effect without --negative_prompt, as in the pipeline; an empty one "
@@ -353,15 +354,33 @@ static void add_guidance_norm(dit_json_writer *w, const suite_request_builder *b
     if (b->r->cfg_truncation < 1) dit_json_put_number(w, run, "cfg_truncation", b->r->cfg_truncation);
 }
 
+/* Sizes a reference as the pipeline does: its area, the picture's shape, extents in multiples of 32. QwenImageEditPipeline. */
+static dit_status measure_reference(suite_request_builder *b)
+{
+    enum { MULTIPLE = 32 };
+    int64_t height, width;
+    char path[SUITE_PATH];
+    if (!b->reference_area || !b->r->image) return DIT_OK;
+    DIT_TRY(suite_request_absolute(b->r->image, path));
+    DIT_TRY(dit_picture_size(path, &height, &width));
+    double ratio = (double)width / (double)height, wide = sqrt((double)b->reference_area * ratio);
+    b->reference_width = (int64_t)nearbyint(wide / MULTIPLE) * MULTIPLE;
+    b->reference_height = (int64_t)nearbyint(wide / ratio / MULTIPLE) * MULTIPLE;
+    if (b->reference_height && b->reference_width) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "%s has %lld x %lld pixels: so narrow a picture is no reference", b->r->image,
+                    (long long)width, (long long)height);
+}
+
 /* The picture behind the latent: as large as the one that is made, or of the size that was asked for. */
 static dit_status add_reference(const suite_request_builder *b, double height, double width, cJSON *run)
 {
     dit_json_writer w = {0};
-    int64_t asked_width = (int64_t)width, asked_height = (int64_t)height;
+    int64_t asked_width = b->reference_width ? b->reference_width : (int64_t)width;
+    int64_t asked_height = b->reference_height ? b->reference_height : (int64_t)height;
     const char *size = b->r->reference_resolution;
     if (size && (!b->refers || !b->r->image))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s: there is no reference picture", size),
-                              "--image gives one, to a FLUX.1 Kontext");
+                              "--image gives one, to a FLUX.1 Kontext or a Qwen-Image-Edit");
     if (size && !suite_resolution_from_text(size, &asked_width, &asked_height))
         return DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s is not WIDTHxHEIGHT in pixels", size);
     if (!b->refers || !b->r->image) return DIT_OK;
@@ -394,8 +413,11 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     double height, width, steps, scale = b->r->guidance_scale;
     int64_t images;
     cJSON *run = dit_json_put_object(&w, document, "run");
-    DIT_TRY(settle(b, size_of(b, b->r->height, "height"), "height", "height_px", "height", &height));
-    DIT_TRY(settle(b, size_of(b, b->r->width, "width"), "width", "width_px", "width", &width));
+    DIT_TRY(measure_reference(b));
+    int64_t tall = b->r->height ? b->r->height : b->reference_height;
+    int64_t wide = b->r->width ? b->r->width : b->reference_width;
+    DIT_TRY(settle(b, size_of(b, tall, "height"), "height", "height_px", "height", &height));
+    DIT_TRY(settle(b, size_of(b, wide, "width"), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
     if (isnan(scale) && b->guider_scale > 0) {

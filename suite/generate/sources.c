@@ -79,6 +79,7 @@ static void name_after(suite_request_builder *b, const char *folder)
  * guided, and Lumina2Pipeline.__call__ has cfg_normalization=True. */
 static dit_status take_index(suite_request_builder *b, const char *folder, double *boundary_ratio)
 {
+    enum { MEGAPIXEL = 1024 * 1024 };
     char path[SUITE_PATH];
     dit_json index;
     DIT_TRY(suite_path(path, "%s/model_index.json", folder));
@@ -89,7 +90,9 @@ static dit_status take_index(suite_request_builder *b, const char *folder, doubl
     bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
-    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0;
+    bool edits = strcmp(pipeline, "QwenImageEditPipeline") == 0;
+    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0 || edits;
+    b->reference_area = edits ? MEGAPIXEL : 0;
     b->first_apart = strcmp(pipeline, "LTXConditionPipeline") == 0;
     dit_json_release(&index);
     return DIT_OK;

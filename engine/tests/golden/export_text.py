@@ -42,6 +42,9 @@ QWEN25_VL = dict(
     hidden_size=48, num_attention_heads=6, num_key_value_heads=2, intermediate_size=72, num_hidden_layers=3, vocab_size=90,
     rms_norm_eps=1e-6, rope_parameters={"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
 )
+# Seen ones: windows of which those at two edges are smaller, and a block in between that sees all.
+SEEN = dict(depth=3, hidden_size=24, intermediate_size=40, num_heads=2, out_hidden_size=48, patch_size=2, window_size=12,
+            fullatt_block_indexes=[1])
 VISION = dict(depth=1, hidden_size=8, intermediate_size=8, num_heads=2, out_hidden_size=48, patch_size=2)
 MISTRAL = dict(
     model_type="mistral", hidden_size=48, num_attention_heads=8, num_key_value_heads=4, head_dim=10, intermediate_size=72,
@@ -115,6 +118,27 @@ def qwen_image(pipe):
     return {"hidden": torch.nn.functional.pad(made, (0, 0, 0, pipe.tokens - pipe.crop - made.shape[1]))}
 
 
+def qwen_image_edit(pipe):
+    """As qwen_image; both texts show one picture. Places of tokens are those of Qwen2.5-VL: the pipeline leaves it to transformers
+    to tell tokens of pictures from others, which 4.51.3 does by their ids and 5.23.0 only where it is given their types."""
+    row, model = pipe.tokenizer.row, pipe.text_encoder
+    seen = pipe.inputs["pixels"]
+    grid = torch.tensor([[1, seen.shape[1] // 2, seen.shape[2] // 2]])
+    patches = patches_of(seen, 2, 2)
+    types = (row.input_ids == model.config.image_token_id).int()
+    hidden = model(input_ids=row.input_ids, attention_mask=row.attention_mask, pixel_values=patches.repeat(2, 1), image_grid_thw=grid.repeat(2, 1),
+                   mm_token_type_ids=types, output_hidden_states=True).hidden_states[-1]
+    hidden = torch.where(row.attention_mask[..., None].bool(), hidden, 0)[:, pipe.crop:]
+    return {"hidden": hidden, "picture": model.model.visual(patches, grid).pooler_output}
+
+
+def patches_of(planes, patch, merge):
+    """As Qwen2VLImageProcessor orders them, twice each."""
+    height, width = planes.shape[1] // patch, planes.shape[2] // patch
+    cut = planes.reshape(3, height // merge, merge, patch, width // merge, merge, patch).permute(1, 4, 2, 5, 0, 3, 6)
+    return cut.unsqueeze(5).expand(*cut.shape[:5], 2, patch, patch).reshape(height * width, -1)
+
+
 def flux2(pipe):
     return {"hidden": diffusers.Flux2Pipeline._get_mistral_3_small_prompt_embeds(
         pipe.text_encoder, pipe.tokenizer, pipe.prompts, max_sequence_length=pipe.tokens, hidden_states_layers=pipe.states)}
@@ -150,12 +174,16 @@ LATER = {  # likewise, of pipelines that diffusers 0.33.1 lacks
                           {"pipeline": "Flux2KleinPipeline", "states": [0, 1, 3]}, flux2_klein),
     "text_qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", dict(text_config=QWEN25_VL, vision_config=VISION), torch.bfloat16, 36,
                         {"pipeline": "QwenImagePipeline", "crop": 9, "zero_padding": True}, qwen_image),
+    "text_qwen2_5_vl_picture": (
+        "Qwen2_5_VLForConditionalGeneration", dict(text_config=QWEN25_VL, vision_config=SEEN, image_token_id=88), torch.bfloat16, 44,
+        {"pipeline": "QwenImageEditPipeline", "crop": 4, "zero_padding": True}, qwen_image_edit),
     "text_mistral3": ("Mistral3ForConditionalGeneration", dict(text_config=MISTRAL, vision_config=PIXTRAL), torch.bfloat16, 36,
                       {"pipeline": "Flux2Pipeline", "states": [1, 2, 3]}, flux2),
     "text_gemma2": ("Gemma2Model", GEMMA2, torch.float32, 28, {"pipeline": "Lumina2Pipeline", "skip": 1}, lumina2),
     "text_gemma2_plain": ("Gemma2ForCausalLM", GEMMA2_PLAIN, torch.bfloat16, 25, {"pipeline": "Lumina2Pipeline", "skip": 1}, lumina2),
 }
 SHARDED = {"text_llama": "120KB"}
+PICTURES = {"text_qwen2_5_vl_picture": (20, 28)}  # height and width that the texts show
 
 
 def randomise(model):
@@ -185,6 +213,16 @@ def make_ids(config, tokens):
     return ids, mask
 
 
+def show(ids, mask, token, count):
+    """Puts the picture's tokens behind the first three of each text, which get longer."""
+    ids[ids == token] = 1
+    for row in range(len(ids)):
+        ids[row, 3 + count:] = ids[row, 3:-count].clone()
+        ids[row, 3:3 + count] = token
+        mask[row, count:] = mask[row, :-count].clone()
+        mask[row, :count] = 1
+
+
 class Tokenizer:
     model_max_length = 77
 
@@ -206,13 +244,21 @@ def export(name, out, seed):
     randomise(model)
     for parameter in model.parameters():  # what is stored is what computes
         parameter.data = parameter.data.to(dtype).float()
+    seen = PICTURES.get(name)
+    count = seen[0] * seen[1] // 16 if seen else 0
     ids, mask = make_ids(model.config, tokens)
+    if seen:
+        ids, mask = (torch.nn.functional.pad(each, (0, count)) for each in (ids, mask))
+        show(ids, mask, model.config.image_token_id, count)
     tokenizer = Tokenizer(ids, mask)
     pipe = SimpleNamespace(
         tokenizer=tokenizer, tokenizer_2=tokenizer, text_encoder=model, text_encoder_2=model, transformer=None,
         tokenizer_max_length=tokens, tokens=tokens, crop=settings.get("crop", 0), states=settings.get("states"), prompts=["", ""])
-    output = {key: value.float().contiguous() for key, value in method(pipe).items()}
     inputs = {"input_ids": ids}
+    if seen:
+        inputs["pixels"] = torch.randn(3, *seen)
+    pipe.inputs = inputs
+    output = {key: value.float().contiguous() for key, value in method(pipe).items()}
     if settings["pipeline"] not in ("FluxPipeline", "StableDiffusion3Pipeline"):
         inputs["attention_mask"] = mask
     os.makedirs(out, exist_ok=True)

@@ -2,13 +2,13 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein|flux2|qwen_image|lumina2|sana OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|flux2|qwen_image|qwen_image_edit|lumina2|sana OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; of
 qwen_image and sana several.safetensors, latents of two prompts with two pictures each; of lumina2 cut.safetensors and of z_image
 normed.safetensors, latents of other guidance; of sana binned.safetensors, the picture of a transformer whose sample_size has a table
-of sizes; and call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders
+of sizes; of qwen_image_edit start.png, the picture that is changed; and call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders
 and VAEs are stored in bf16, sana's VAE without its encoder; diffusers runs all in float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
@@ -21,13 +21,16 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
 from diffusers import (AutoencoderDC, AutoencoderKLFlux2, AutoencoderKLQwenImage, DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler,
-                       Flux2KleinPipeline, Flux2Pipeline, Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImagePipeline,
+                       Flux2KleinPipeline, Flux2Pipeline, Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImageEditPipeline,
+                       QwenImagePipeline,
                        QwenImageTransformer2DModel, SanaPipeline, SanaTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
+from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit
 from safetensors.torch import load_file, save_file
 from transformers import (Gemma2Config, Gemma2Model, GemmaTokenizer, Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
 from parts import call_of, link, pairs, parser, run, save, save_run, shake, vae
+from seen import Processor, picture, sides, tell_types
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What Qwen3's template makes of one message of a user, before the model answers.
@@ -107,15 +110,25 @@ def flux2(options):
     return Flux2Pipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
 
 
-def qwen_image(options):
+def qwen_image_edit(options):
+    """Windows of which those at the edges are smaller, a block that sees all, patches of an odd side."""
+    seen = {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "num_heads": 2, "patch_size": 3, "window_size": 18, "fullatt_block_indexes": [1]}
+    plain = qwen_image(options, seen)
+    made = QwenImageEditPipeline(**plain.components, processor=None)
+    tell_types(made.text_encoder)
+    return made
+
+
+def qwen_image(options, seen=None):
     """Of what sees pictures there is as little as can be; the text's rotation has three axes of equal positions."""
     tokens = tokenizer(Qwen2Tokenizer, "qwen2")
     unet = transformer(QwenImageTransformer2DModel, "qwen_image")
     width = unet.config.joint_attention_dim
     text = {"hidden_size": width, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
             "vocab_size": len(tokens) + 3, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [1, 2, 2]}}
-    vision = {"depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "out_hidden_size": width, "patch_size": 2}
-    encoder = Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config={**text, **options.part}, vision_config=vision)).eval()
+    vision = {"depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "patch_size": 2, **(seen or {}), "out_hidden_size": width}
+    shown = {"image_token_id": tokens.convert_tokens_to_ids("<|image_pad|>")} if seen else {}
+    encoder = Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config={**text, **options.part}, vision_config=vision, **shown)).eval()
     vae = AutoencoderKLQwenImage(base_dim=4, z_dim=unet.config.in_channels // 4, dim_mult=[1, 2], num_res_blocks=1,
                                  temperal_downsample=[True], latents_mean=[-0.8, 0.7, 0.1, 1.0], latents_std=[2.8, 1.5, 0.7, 1.2]).eval()
     scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=1.0, base_shift=0.5, max_shift=0.9,
@@ -169,21 +182,27 @@ def qwen_image_taken(made):
     return made.hidden_states[-1][:, 34:]
 
 
+def qwen_image_edit_taken(made):
+    return made.hidden_states[-1][:, 64:]
+
+
 # kind: how it is built, what it takes of its text encoder (None: what encode_prompt gives), whether its transformer sees the mask
 KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
          "flux2": (flux2, flux2_taken, False),
-         "qwen_image": (qwen_image, qwen_image_taken, True), "lumina2": (lumina2, z_image_taken, True), "sana": (sana, None, True)}
+         "qwen_image": (qwen_image, qwen_image_taken, True), "qwen_image_edit": (qwen_image_edit, qwen_image_edit_taken, True), "lumina2": (lumina2, z_image_taken, True), "sana": (sana, None, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
          "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
          "flux2": {"guidance_scale": 4.0, "max_sequence_length": 300},
          "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300},
+         "qwen_image_edit": {"guidance_scale": 4.0, "negative_prompt": "rain", "reference_resolution": "56x40"},
          "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180},
          "sana": {"height": 128, "width": 96, "guidance_scale": 4.5, "negative_prompt": "Rain ", "max_sequence_length": 60}}
 
 GUIDED = [("lumina2", "cut.safetensors", {"cfg_trunc_ratio": 0.5, "cfg_normalization": False}),
           ("z_image", "normed.safetensors", {"cfg_normalization": 0.8}),
           ("z_image", "cut.safetensors", {"cfg_truncation": 0.3}),
-          ("qwen_image", "silent.safetensors", {"negative_prompt": None})]
+          ("qwen_image", "silent.safetensors", {"negative_prompt": None}),
+          ("qwen_image_edit", "silent.safetensors", {"negative_prompt": None})]
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
@@ -219,6 +238,10 @@ def write(pipe, out):
         if hasattr(part, "home"):
             link(part, pathlib.Path(out, name))
     name_processor(pipe, out)
+    if isinstance(pipe, QwenImageEditPipeline):
+        pipe.processor = Processor(pipe.tokenizer, pipe.text_encoder.config.vision_config)
+        pipe.processor.save(out, "Qwen2VLProcessor")
+        picture().save(pathlib.Path(out, "start.png"))
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
@@ -262,7 +285,11 @@ def fill_up(seen, pad):
 
 def arguments(kind, call):
     """The call by the names of the pipeline."""
-    scale = "true_cfg_scale" if kind == "qwen_image" else "guidance_scale"
+    scale = "true_cfg_scale" if kind.startswith("qwen_image") else "guidance_scale"
+    if kind == "qwen_image_edit":
+        reference = sides(call)
+        pipeline_qwenimage_edit.calculate_dimensions = lambda *_: (*reference, None)  # else a megapixel
+        call = {"image": picture(), **{name: value for name, value in call.items() if name != "reference_resolution"}}
     call = {**call, "use_resolution_binning": False} if kind == "sana" else call
     return {scale if name == "guidance_scale" else name: value for name, value in call.items() if name != "seed"}
 

@@ -112,23 +112,30 @@ static dit_status load_head_norm(const dit_text_encoder *e, const dit_scope *sco
     return st;
 }
 
+/* Says where rows of q, k or v (0, 1, 2) stand, by a layer of their own or in that of all three. */
+static dit_linear_part qkv_part(const dit_text_encoder *e, const dit_scope *scope, int which, char name[256])
+{
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    const char *fused = e->klass->names.qkv_fused;
+    int64_t queries = f->heads * f->head_dim, keys = f->key_heads * f->head_dim;
+    snprintf(name, 256, "%s%s", scope->prefix, fused ? fused : e->klass->names.qkv[which]);
+    dit_linear_part part = {.prefix = name, .rows = which ? keys : queries, .share = scope->share};
+    if (fused) part.whole = queries + 2 * keys, part.first = which ? queries + (which - 1) * keys : 0;
+    return part;
+}
+
 /* Loads q and k, rows of a head in the order of stored_channel. */
 static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_block *block)
 {
     const dit_text_encoder_facts *f = &e->shape.facts;
-    const char *const *names = e->klass->names.qkv;
     int64_t D = f->head_dim, *order = malloc((size_t)(e->H * D) * sizeof *order);
-    char query[256], key[256];
+    char names[3][256];
     if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)(e->H * D));
     for (int64_t i = 0; i < e->H * D; i++) order[i] = i / D * D + stored_channel(i % D, D);
-    snprintf(query, sizeof query, "%s%s", scope->prefix, names[0]);
-    snprintf(key, sizeof key, "%s%s", scope->prefix, names[1]);
-    const dit_linear_part parts[2] = {{.prefix = query, .rows = f->heads * D, .share = scope->share},
-                                      {.prefix = key, .rows = f->key_heads * D, .share = scope->share}};
+    const dit_linear_part parts[2] = {qkv_part(e, scope, 0, names[0]), qkv_part(e, scope, 1, names[1])};
+    const dit_linear_part values = qkv_part(e, scope, 2, names[2]);
     dit_weights biased = *scope->weights;
-    dit_scope values = *scope;
     biased.without_biases = !e->shape.qkv_biases;
-    values.weights = &biased;
     dit_status st = dit_weights_linear(scope->rt, &biased, parts, 2, f->width, order, &block->qkv);
     free(order);
     for (int i = 0; st == DIT_OK && i < 2; i++) {
@@ -137,7 +144,7 @@ static dit_status load_rotary(dit_text_encoder *e, const dit_scope *scope, text_
         if (norm) st = load_head_norm(e, scope, norm, &block->head_norm[i]);
     }
     if (st != DIT_OK) return st;
-    return scope_shared(&values, (const char *const[]){names[2], NULL}, f->key_heads * D, f->width, &block->values);
+    return dit_weights_linear(scope->rt, &biased, &values, 1, f->width, NULL, &block->values);
 }
 
 dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block)
@@ -162,6 +169,7 @@ dit_status text_block_load(dit_text_encoder *e, int64_t index, text_block *block
         const float *unused;
         DIT_TRY(text_norm_load(e, &scope, names->output_norms[i], &block->output_norm[i], &unused));
     }
+    block->windowed = e->shape.window_side && !e->shape.sees_all[index];
     block->relative = e->shape.window && !e->shape.slides[index] ? NULL : e->relative;
     return e->shape.bias_per_block ? text_distances_load(e, &scope, &block->relative) : DIT_OK;
 }
@@ -180,24 +188,30 @@ void text_norm_run(const dit_text_encoder *e, const float *x, const float *weigh
                &(dit_layer_norm){.kind = e->shape.norm, .eps = (float)e->shape.eps, .weight = weight, .bias = bias});
 }
 
-static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit_rows k, dit_rows v)
+/* `count` groups of `tokens` rows that see each other, `token` rows behind the first, one after the other. */
+typedef struct {
+    int64_t token, count, tokens;
+} text_rows_seen;
+
+static void attend_rows(dit_text_encoder *e, const text_block *block, dit_rows q, dit_rows k, dit_rows v,
+                        text_rows_seen at)
 {
-    int64_t tokens = e->params.tokens, D = e->shape.facts.head_dim, cols = e->H * D;
+    int64_t tokens = at.tokens, D = e->shape.facts.head_dim, cols = e->H * D;
     ops_attention(e->params.rt,
-                  &(dit_attention_args){.B = e->params.batch,
+                  &(dit_attention_args){.B = at.count,
                                         .H = e->H,
                                         .Sq = tokens,
                                         .Sk = tokens,
                                         .D = D,
-                                        .q = q.data,
-                                        .k = k.data,
-                                        .v = v.data,
+                                        .q = q.data + at.token * q.ld,
+                                        .k = k.data + at.token * k.ld,
+                                        .v = v.data + at.token * v.ld,
                                         .ldq = q.ld,
                                         .ldk = k.ld,
                                         .ldv = v.ld,
-                                        .batch_q = q.stride,
-                                        .batch_k = k.stride,
-                                        .batch_v = v.stride,
+                                        .batch_q = tokens * q.ld,
+                                        .batch_k = tokens * k.ld,
+                                        .batch_v = tokens * v.ld,
                                         .bias = e->masked ? e->mask : NULL,
                                         .relative = block->relative,
                                         .ld_relative = e->shape.window ? 0 : 2 * tokens - 1,
@@ -206,9 +220,26 @@ static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit
                                         .k_position = e->shape.causal ? e->positions : NULL,
                                         .scale = (float)(e->shape.scale > 0 ? e->shape.scale : 1 / sqrt((double)D)),
                                         .cap = (float)e->shape.cap,
-                                        .out = e->attended,
+                                        .out = e->attended + at.token * cols,
                                         .ldo = cols,
                                         .batch_o = tokens * cols});
+}
+
+/* Windows of one size that stand one after the other are one call. */
+static void attend(dit_text_encoder *e, const text_block *block, dit_rows q, dit_rows k, dit_rows v)
+{
+    const text_grid *grid = &e->grid;
+    text_rows_seen at = {0, e->params.batch, e->params.tokens};
+    if (!block->windowed) {
+        attend_rows(e, block, q, k, v, at);
+        return;
+    }
+    for (int64_t i = 0; i < grid->window_count; i += at.count, at.token += at.count * at.tokens) {
+        at.count = 1;
+        at.tokens = grid->windows[i] * grid->merge * grid->merge;
+        while (i + at.count < grid->window_count && grid->windows[i + at.count] == grid->windows[i]) at.count++;
+        attend_rows(e, block, q, k, v, at);
+    }
 }
 
 /* y += joined(x), or its norm. What a part read from `normed` is not needed any more. */

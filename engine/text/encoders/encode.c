@@ -63,8 +63,11 @@ static dit_status plan(encode_call *c, dit_text_encoder_facts *facts)
         .pooled = p->pooled,
         .zero_padding = p->zero_padding,
         .streamed = p->streamed,
+        .sees = p->sees,
+        .grid_height = p->grid_height,
+        .grid_width = p->grid_width,
     };
-    DIT_TRY(dit_text_encoder_read_facts(&c->encoder.config, facts));
+    DIT_TRY((p->sees ? dit_text_encoder_read_tower_facts : dit_text_encoder_read_facts)(&c->encoder.config, facts));
     c->whole = dit_text_encoder_call(&c->encoder, facts);
     c->whole.element_bytes = dit_dtype_bytes(p->dtype);
     return dit_text_parallel_check(p->way, c->ranks, &c->whole);
@@ -153,6 +156,7 @@ static dit_status run_once(encode_call *c, const pieces *p, int64_t first)
     dit_text_input input = {0};
     if (!c->params->counting && c->params->input.ids) input.ids = c->params->input.ids + first * tokens;
     if (!c->params->counting) input.pixels = c->params->input.pixels; /* pictures are not shared by halves */
+    if (!c->params->counting) input.pictures = c->params->input.pictures;
     if (c->params->input.mask) input.mask = c->params->input.mask + first * tokens;
     if (c->made) DIT_TRY(dit_text_encoder_run(c->made, &input, p->own, p->pooled));
     bool alone = c->params->way != DIT_TEXT_CFG && c->params->way != DIT_TEXT_BROADCAST;

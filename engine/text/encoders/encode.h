@@ -24,6 +24,8 @@ typedef struct {
     int64_t skip, crop;    /* these and the rest: as dit_text_encoder_params */
     dit_text_states states;
     bool pooled, zero_padding, streamed;
+    bool sees; /* these: as dit_text_encoder_params */
+    int64_t grid_height, grid_width;
     int runs; /* how often the batch is encoded, with equal results; 0: once */
 } dit_text_encode_params;
 

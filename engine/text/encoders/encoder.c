@@ -49,10 +49,16 @@ static dit_status find_class(const dit_config *config, const text_class **out)
                               "built", built);
 }
 
-static dit_status read_shape(const dit_config *config, const text_class **klass, text_shape *out)
+/* `sees`: of the part that sees pictures. */
+static dit_status read_shape(const dit_config *config, bool sees, const text_class **klass, text_shape *out)
 {
     *out = (text_shape){0};
     DIT_TRY(find_class(config, klass));
+    if (sees && !(*klass)->tower)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "what sees pictures in a %s is not built", (*klass)->architectures[0]),
+            "that of %s is", text_qwen25_vl.architectures[0]);
+    if (sees) *klass = (*klass)->tower;
     DIT_TRY((*klass)->read(config, out));
     const dit_text_encoder_facts *f = &out->facts;
     if (out->theta > 0 && (f->head_dim < 2 || f->head_dim % 2))
@@ -64,13 +70,29 @@ static dit_status read_shape(const dit_config *config, const text_class **klass,
     return DIT_OK;
 }
 
-dit_status dit_text_encoder_read_facts(const dit_config *config, dit_text_encoder_facts *out)
+static dit_status read_facts(const dit_config *config, bool sees, dit_text_encoder_facts *out)
 {
     const text_class *klass;
     text_shape shape;
-    DIT_TRY(read_shape(config, &klass, &shape));
+    DIT_TRY(read_shape(config, sees, &klass, &shape));
     *out = shape.facts;
     return DIT_OK;
+}
+
+dit_status dit_text_encoder_read_facts(const dit_config *config, dit_text_encoder_facts *out)
+{
+    return read_facts(config, false, out);
+}
+
+dit_status dit_text_encoder_read_tower_facts(const dit_config *config, dit_text_encoder_facts *out)
+{
+    return read_facts(config, true, out);
+}
+
+/* Patches that become one embedding. */
+static int64_t merged_patches(const dit_text_encoder_facts *f)
+{
+    return f->merge ? f->merge * f->merge : 1;
 }
 
 /* Blocks that run. */
@@ -84,8 +106,9 @@ dit_text_facts dit_text_encoder_call(const dit_text_encoder_params *p, const dit
 {
     return (dit_text_facts){.prompts = p->batch,
                             .tokens = p->tokens,
-                            .kept_tokens = p->tokens - p->crop,
+                            .kept_tokens = (p->tokens - p->crop) / merged_patches(f),
                             .width = f->width,
+                            .out_width = f->out_width,
                             .states = p->states.count,
                             .pooled = p->pooled ? f->pooled : 0,
                             .heads = f->heads,
@@ -120,6 +143,10 @@ static dit_status check_params(const dit_text_encoder_params *p, const dit_text_
                         "a hidden state %lld before the last of %lld, without the first %lld of %lld tokens, does not "
                         "exist",
                         (long long)p->skip, (long long)f->layers, (long long)p->crop, (long long)p->tokens);
+    if (f->merge && (p->batch != 1 || p->tokens != p->grid_height * p->grid_width || p->skip || p->crop || p->pooled ||
+                     p->states.count))
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld pictures of %lld x %lld patches, %lld in all: one is seen, and whole",
+                        (long long)p->batch, (long long)p->grid_width, (long long)p->grid_height, (long long)p->tokens);
     DIT_TRY(check_states(&p->states, f->layers));
     if (p->pooled && !f->pooled)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this text encoder has no pooled text"),
@@ -160,7 +187,15 @@ static dit_status load_first_distances(dit_text_encoder *e)
 /* Values of a patch of a picture. */
 static int64_t patch_values(const dit_text_encoder *e)
 {
-    return 3 * e->shape.facts.patch * e->shape.facts.patch;
+    int64_t copies = e->shape.copies ? e->shape.copies : 1;
+    return 3 * copies * e->shape.facts.patch * e->shape.facts.patch;
+}
+
+/* Rows of patches in a run. Where they are not merged, a token of the class stands before a picture's. */
+static int64_t patch_rows(const dit_text_encoder *e)
+{
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    return f->patch ? e->params.batch * (e->params.tokens - !f->merge) : 0;
 }
 
 /* The projection stands outside of the prefix, and has no bias. */
@@ -185,6 +220,17 @@ static dit_status load_patch(dit_text_encoder *e)
     return scope_linear(&scope, e->klass->names.patches, e->shape.facts.width, patch_values(e), &e->patch);
 }
 
+/* Layers over merged patches, of which every rank has all. */
+static dit_status load_merger(dit_text_encoder *e)
+{
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    dit_scope scope = scope_whole(&e->root);
+    int64_t wide = merged_patches(f) * f->width;
+    if (!f->merge) return DIT_OK;
+    DIT_TRY(scope_linear(&scope, e->klass->names.merge_in, wide, wide, &e->merge_in));
+    return scope_linear(&scope, e->klass->names.merge_out, f->out_width, wide, &e->merge_out);
+}
+
 /* Loads everything but embeddings, which are read by row, and blocks that are streamed. */
 static dit_status load_weights(dit_text_encoder *e)
 {
@@ -200,6 +246,7 @@ static dit_status load_weights(dit_text_encoder *e)
     DIT_TRY(load_first_distances(e));
     DIT_TRY(load_projection(e));
     DIT_TRY(load_patch(e));
+    DIT_TRY(load_merger(e));
     DIT_TRY(dit_arena_alloc(&rt->run, held * (int64_t)sizeof *e->blocks, &memory));
     e->blocks = memory;
     for (int64_t i = 0; !e->params.streamed && i < e->blocks_run; i++) DIT_TRY(text_block_load(e, i, &e->blocks[i]));
@@ -217,7 +264,9 @@ static dit_status make_buffers(dit_text_encoder *e)
         {image, &e->mask, rows, DIT_BUFFER_FP32},
         {image, &e->cosines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
         {image, &e->sines, e->shape.theta > 0 ? p->tokens * f->head_dim : 0, DIT_BUFFER_FP32},
-        {step, &e->patches, f->patch ? p->batch * (p->tokens - 1) * patch_values(e) : 0, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->patches, patch_rows(e) * patch_values(e), DIT_BUFFER_ACTIVATIONS},
+        {step, &e->merged, f->merge ? rows * f->width : 0, DIT_BUFFER_ACTIVATIONS},
+        {step, &e->embedded, f->merge ? rows / merged_patches(f) * f->out_width : 0, DIT_BUFFER_ACTIVATIONS},
         {step, &e->stream, rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->normed, rows * f->width, DIT_BUFFER_ACTIVATIONS},
         {step, &e->wide, rows * (qkv > inner ? qkv : inner), DIT_BUFFER_ACTIVATIONS},
@@ -233,18 +282,38 @@ static dit_status make_buffers(dit_text_encoder *e)
     return dit_tp_reserve(p->rt, rows * f->width, 0);
 }
 
-/* Fills what depends on positions alone. Angles are float32 products, as the library makes them; it then takes cosine
- * and sine of them. */
-static dit_status fill_positions(dit_text_encoder *e)
+/* Which of time, row and column an angle of a head is about. */
+static int axis_of(const text_shape *s, int64_t angle)
+{
+    if (angle < s->sections[0]) return 0;
+    return angle < s->sections[0] + s->sections[1] ? 1 : 2;
+}
+
+/* Returns an angle of a token's rotation, a float32 product, as the library makes it. `places`: of the tokens, or NULL: they
+ * stand in a row. */
+static float angle_of(const dit_text_encoder *e, const int32_t *places, int64_t token, int64_t angle)
+{
+    int64_t D = e->shape.facts.head_dim, position = token;
+    if (e->shape.paired_axes) {
+        int64_t row, column;
+        text_grid_at(&e->grid, token, &row, &column);
+        D /= 2;
+        position = angle < D / 2 ? row : column;
+        angle %= D / 2;
+    } else if (places) {
+        position = places[token * 3 + axis_of(&e->shape, angle)];
+    }
+    float frequency = 1.0f / powf((float)e->shape.theta, (float)(angle * 2) / (float)D);
+    return (float)position * frequency;
+}
+
+/* Fills cosines and sines of the angles. */
+static dit_status fill_rotation(dit_text_encoder *e, const int32_t *places)
 {
     dit_runtime *rt = e->params.rt;
     int64_t tokens = e->params.tokens, D = e->shape.facts.head_dim;
-    for (int64_t i = 0; i < tokens; i++) e->positions[i] = (int32_t)i;
-    DIT_TRY(dit_runtime_upload(rt, e->positions, tokens));
-    if (!(e->shape.theta > 0)) return DIT_OK;
     for (int64_t i = 0; i < tokens * D; i++) {
-        float frequency = 1.0f / powf((float)e->shape.theta, (float)(i % D / 2 * 2) / (float)D);
-        float angle = (float)(i / D) * frequency;
+        float angle = angle_of(e, places, i / D, i % D / 2);
         e->cosines[i] = cosf(angle);
         e->sines[i] = sinf(angle);
     }
@@ -252,12 +321,26 @@ static dit_status fill_positions(dit_text_encoder *e)
     return dit_runtime_upload(rt, e->sines, tokens * D);
 }
 
+/* Fills what depends on positions alone. */
+static dit_status fill_positions(dit_text_encoder *e)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t tokens = e->params.tokens;
+    for (int64_t i = 0; i < tokens; i++) e->positions[i] = (int32_t)i;
+    DIT_TRY(dit_runtime_upload(rt, e->positions, tokens));
+    return e->shape.theta > 0 ? fill_rotation(e, NULL) : DIT_OK;
+}
+
 static dit_status create(dit_text_encoder *e)
 {
     const dit_text_encoder_params *p = &e->params;
-    DIT_TRY(read_shape(&p->config, &e->klass, &e->shape));
+    DIT_TRY(read_shape(&p->config, p->sees, &e->klass, &e->shape));
     const dit_text_encoder_facts *f = &e->shape.facts;
     DIT_TRY(check_params(p, f));
+    if (f->merge) {
+        int64_t side = e->shape.window_side ? e->shape.window_side : p->tokens;
+        DIT_TRY(text_grid_make(p->grid_height, p->grid_width, f->merge, side, &e->grid));
+    }
     e->weights = *p->weights;
     e->weights.without_biases = !e->shape.biases;
     e->root = (dit_scope){.rt = p->rt, .weights = &e->weights, .share = dit_tp_share(p->rt)};
@@ -282,7 +365,7 @@ dit_status dit_text_encoder_create(const dit_text_encoder_params *params, dit_te
     e->params = *params;
     dit_status st = create(e);
     if (st != DIT_OK) {
-        free(e);
+        dit_text_encoder_free(e);
         return dit_error_note(st, "creating the text encoder");
     }
     *out = e;
@@ -291,6 +374,7 @@ dit_status dit_text_encoder_create(const dit_text_encoder_params *params, dit_te
 
 void dit_text_encoder_free(dit_text_encoder *encoder)
 {
+    if (encoder) text_grid_release(&encoder->grid);
     free(encoder);
 }
 
@@ -377,6 +461,42 @@ static dit_status embed_pictures(dit_text_encoder *e, const dit_text_input *inpu
     return DIT_OK;
 }
 
+/* A picture of any size: its patches, which have gone through their layer. */
+static dit_status embed_grid(dit_text_encoder *e, const dit_text_input *input)
+{
+    dit_runtime *rt = e->params.rt;
+    int64_t rows = e->params.tokens, cols = patch_values(e);
+    if (!rt->ledger.counting_only)
+        text_grid_place(&e->grid, input->pixels, e->shape.facts.patch, e->shape.copies, e->patches);
+    DIT_TRY(dit_runtime_upload(rt, e->patches, rows * cols));
+    layer_linear(rt, &e->patch, rows_dense(e->patches, 1, rows, cols),
+                 rows_dense(e->stream, 1, rows, e->shape.facts.width), DIT_ACT_NONE);
+    return DIT_OK;
+}
+
+/* Puts what pictures became in the place of the tokens that stand for it, and rotates by the places in pictures. */
+static dit_status show(dit_text_encoder *e, const dit_text_input *input)
+{
+    const dit_text_pictures *pictures = &input->pictures;
+    int64_t tokens = e->params.tokens, width = e->shape.facts.width;
+    if (!pictures->count || e->params.rt->ledger.counting_only) return DIT_OK;
+    int32_t *places = malloc((size_t)(tokens * 3) * sizeof *places);
+    dit_status st = places ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the places of tokens");
+    for (int64_t b = e->params.batch - 1; b >= 0 && st == DIT_OK; b--) { /* the first text's places are left */
+        const int32_t *ids = input->ids + b * tokens;
+        const float *row = pictures->rows;
+        st = text_places_make(ids, tokens, e->shape.facts.picture_token, pictures, places);
+        for (int64_t i = 0; i < tokens && st == DIT_OK; i++) {
+            if (ids[i] != e->shape.facts.picture_token) continue;
+            memcpy(e->stream + (b * tokens + i) * width, row, (size_t)width * sizeof *row);
+            row += width;
+        }
+    }
+    if (st == DIT_OK) st = fill_rotation(e, places);
+    free(places);
+    return st;
+}
+
 static dit_status embed_text(dit_text_encoder *e, const dit_text_input *input)
 {
     dit_runtime *rt = e->params.rt;
@@ -389,6 +509,7 @@ static dit_status embed_text(dit_text_encoder *e, const dit_text_input *input)
     DIT_TRY(dit_weights_read_rows(rt, &e->weights, full, shape, input->ids, rows, DIT_INIT_TABLE, e->stream));
     for (int64_t i = 0; s->embedding_scale > 0 && i < dit_runtime_values(rt, rows * s->facts.width); i++)
         e->stream[i] *= (float)s->embedding_scale;
+    DIT_TRY(show(e, input));
     if (s->types) DIT_TRY(add_table(e, names->types, s->types, 1));
     if (s->positions) DIT_TRY(add_table(e, names->positions, s->positions, e->params.tokens));
     return dit_runtime_upload(rt, e->stream, rows * s->facts.width);
@@ -399,7 +520,9 @@ static dit_status embed(dit_text_encoder *e, const dit_text_input *input)
     dit_runtime *rt = e->params.rt;
     const text_names *names = &e->klass->names;
     int64_t rows = e->params.batch * e->params.tokens;
-    DIT_TRY(e->shape.facts.patch ? embed_pictures(e, input) : embed_text(e, input));
+    DIT_TRY(e->shape.facts.merge   ? embed_grid(e, input)
+            : e->shape.facts.patch ? embed_pictures(e, input)
+                                   : embed_text(e, input));
     if (names->embedding_norm) text_norm_run(e, e->stream, e->embedding_norm[0], e->embedding_norm[1], e->stream);
     e->masked = input->mask != NULL;
     for (int64_t i = 0; e->masked && i < rows; i++) e->mask[i] = input->mask[i] ? 0.0f : -INFINITY;
@@ -485,11 +608,28 @@ static dit_status deliver(const dit_text_encoder *e, const dit_text_input *input
     return DIT_OK;
 }
 
+/* Makes one embedding of every few patches of the normed stream, and hands them out line by line. */
+static dit_status deliver_merged(dit_text_encoder *e, float *hidden)
+{
+    dit_runtime *rt = e->params.rt;
+    const dit_text_encoder_facts *f = &e->shape.facts;
+    int64_t rows = e->params.tokens / merged_patches(f), wide = merged_patches(f) * f->width;
+    layer_linear(rt, &e->merge_in, rows_dense(e->normed, 1, rows, wide), rows_dense(e->merged, 1, rows, wide),
+                 DIT_ACT_GELU_ERF);
+    layer_linear(rt, &e->merge_out, rows_dense(e->merged, 1, rows, wide), rows_dense(e->embedded, 1, rows, f->out_width),
+                 DIT_ACT_NONE);
+    if (rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_download(rt, e->embedded, rows * f->out_width));
+    text_grid_restore(&e->grid, e->embedded, f->out_width, hidden);
+    return DIT_OK;
+}
+
 dit_status dit_text_encoder_run(dit_text_encoder *e, const dit_text_input *input, float *hidden, float *pooled)
 {
     DIT_TRY(embed(e, input));
     DIT_TRY(run_blocks(e));
     if (e->final_norm[0]) text_norm_run(e, e->stream, e->final_norm[0], e->final_norm[1], e->normed);
+    if (e->shape.facts.merge) return deliver_merged(e, hidden);
     const float *last = e->final_norm[0] && e->ends_normed ? e->normed : e->stream;
     keep_state(e, e->blocks_run, last);
     if (e->params.pooled) DIT_TRY(pool(e, input, pooled));

@@ -21,6 +21,9 @@ typedef struct {
     int64_t pooled;                                           /* width of the pooled text; 0: this encoder has none */
     int64_t image_size,
         patch; /* of an encoder of pictures, in pixels: it takes max_tokens tokens; 0: it encodes text */
+    int64_t merge; /* so many patches by so many become one embedding, and pictures have any size; 0: they do not */
+    int64_t out_width;     /* of an embedding, where it is not `width`; 0: it is                    */
+    int64_t picture_token; /* the id that stands for an embedding of a picture; 0: texts alone are read */
 } dit_text_encoder_facts;
 
 /* Hidden states that are laid beside each other: those after so many blocks (hidden_states[k] of transformers), in rising
@@ -43,13 +46,31 @@ typedef struct {
     int64_t crop; /* so many first tokens are left out of the embeddings (HunyuanVideo's template)                */
     bool zero_padding; /* embeddings of masked tokens are zeros (Wan)                                            */
     bool streamed;
+    bool sees; /* the part of the model that sees pictures, one picture a run; else the one that reads */
+    int64_t grid_height, grid_width; /* of the picture, in patches; `tokens` is their product          */
 } dit_text_encoder_params;
+
+/* What pictures became, for an encoder whose texts show them: rows [sum of height x width, width], picture by picture and
+ * line by line, which replace the embeddings of the tokens that stand for them. */
+enum { DIT_TEXT_PICTURES = 8 };
+typedef struct {
+    int count; /* of pictures; 0: none */
+    int64_t height[DIT_TEXT_PICTURES], width[DIT_TEXT_PICTURES];
+    const float *rows;
+} dit_text_pictures;
+static inline int64_t dit_text_picture_rows(const dit_text_pictures *pictures)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < pictures->count; i++) rows += pictures->height[i] * pictures->width[i];
+    return rows;
+}
 
 /* One batch, in host memory of the caller. */
 typedef struct {
     const int32_t *ids;  /* [batch, tokens] */
     const int32_t *mask; /* [batch, tokens], 0: padding, which no token sees; NULL: all tokens count */
-    const float *pixels; /* or of an encoder of pictures: planes [batch, 3, image_size, image_size] */
+    const float *pixels; /* or of an encoder of pictures: planes [batch, 3, image_size, image_size], or of the size of its grid */
+    dit_text_pictures pictures; /* that every text of the batch shows, at equal places */
 } dit_text_input;
 
 typedef struct dit_text_encoder dit_text_encoder;
@@ -57,6 +78,8 @@ typedef struct dit_text_encoder dit_text_encoder;
 /* Reads the facts. Errors: DIT_ERR_JSON_*; DIT_ERR_UNSUPPORTED for architectures that are not built (it names those
  * that are) and for values that would change results and are not implemented. */
 dit_status dit_text_encoder_read_facts(const dit_config *config, dit_text_encoder_facts *out);
+/* The same of the model's part that sees pictures. Errors: DIT_ERR_UNSUPPORTED, too, where none is built. */
+dit_status dit_text_encoder_read_tower_facts(const dit_config *config, dit_text_encoder_facts *out);
 /* What the closed forms need of a call. */
 dit_text_facts dit_text_encoder_call(const dit_text_encoder_params *params, const dit_text_encoder_facts *facts);
 
@@ -69,8 +92,8 @@ const dit_text_encoder_facts *dit_text_encoder_get_facts(const dit_text_encoder 
 
 /* Encodes a batch. hidden [batch, tokens - crop, states * width] and pooled [batch, pooled] are host memory of the caller;
  * pooled is NULL where it was not asked for. A row that sees no token (padding on the left) is what a block makes of
- * attention that gives zeros. Collective over the tensor ranks. Errors: DIT_ERR_SHAPE for an id outside of the
- * vocabulary; if `streamed`, those of reading weights; those of messages and devices. */
+ * attention that gives zeros. Of a model that merges patches there is one row for each of its embeddings. Collective over
+ * the tensor ranks. Errors: DIT_ERR_SHAPE for an id outside of the vocabulary, and for texts that show other pictures; if `streamed`, those of reading weights; those of messages and devices. */
 dit_status dit_text_encoder_run(dit_text_encoder *encoder, const dit_text_input *input, float *hidden, float *pooled);
 
 #endif

@@ -62,11 +62,40 @@ static dit_status read_language(const dit_config *config, text_shape *out)
     return read_config(&(dit_config){config->doc, object, at}, out);
 }
 
+/* Reads how many angles of a head are about time, rows and columns of a place in a picture: "mrope_section" in the object about
+ * rotations, wherever that stands. */
+static dit_status read_sections(const dit_config *config, text_shape *out)
+{
+    static const char *const keys[] = {"rope_parameters", "rope_scaling"};
+    const cJSON *text = dit_json_member(config->object, "text_config");
+    int count = -1;
+    for (int i = 0; i < 2 && count < 0; i++) {
+        const cJSON *rotation = dit_json_member(text ? text : config->object, keys[i]);
+        if (!cJSON_IsObject(rotation)) rotation = dit_json_member(config->object, keys[i]);
+        if (!cJSON_IsObject(rotation)) continue;
+        DIT_TRY(dit_config_read_ints(&(dit_config){config->doc, rotation, config->pointer}, "mrope_section", 0, 1024, 3,
+                                     out->sections, &count));
+    }
+    int64_t angles = out->facts.head_dim / 2;
+    if (count < 0 && angles == 64) { /* the class's own */
+        out->sections[0] = 16, out->sections[1] = out->sections[2] = 24;
+        return DIT_OK;
+    }
+    if (count < 0) out->sections[0] = angles;
+    if (count < 0 || (count == 3 && out->sections[0] + out->sections[1] + out->sections[2] == angles)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_SHAPE, "mrope_section does not divide the %lld angles of a head among three axes",
+                    (long long)angles);
+}
+
 static dit_status read_qwen25_vl(const dit_config *config, text_shape *out)
 {
+    enum { PICTURE_TOKEN = 151655 };
     DIT_TRY(read_language(config, out));
+    DIT_TRY(read_sections(config, out));
     out->qkv_biases = true;
-    return DIT_OK;
+    out->facts.picture_token = PICTURE_TOKEN;
+    return dit_json_optional_int(config->doc, config->object, config->pointer, "image_token_id", 1, 1 << 24,
+                                 &out->facts.picture_token);
 }
 
 /* Tokens within the window see all before them, so that no more of them are taken. */
@@ -118,6 +147,7 @@ const text_class text_qwen25_vl = {
     .prefixes = LANGUAGE_PREFIXES,
     .names = {LLAMA_NAMES},
     .read = read_qwen25_vl,
+    .tower = &text_qwen25_vision,
 };
 
 const text_class text_mistral3 = {
