@@ -230,8 +230,8 @@ static dit_status resize_whole(const processor *p, const uint8_t *rgb, int64_t h
     return dit_picture_resize(filter, rgb, height, width, to_height, to_width, *out);
 }
 
-static dit_status process_area(const dit_config *config, const uint8_t *rgb, int64_t height, int64_t width, int64_t side,
-                               int64_t *to_height, int64_t *to_width, float **planes)
+static dit_status process_area(const dit_config *config, const uint8_t *rgb, int64_t height, int64_t width,
+                               int64_t side, int64_t *to_height, int64_t *to_width, float **planes)
 {
     processor p = {.mean = {0.48145466, 0.4578275, 0.40821073}, .deviation = {0.26862954, 0.26130258, 0.27577711}};
     area_rule rule;

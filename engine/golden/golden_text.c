@@ -134,8 +134,8 @@ static dit_status see(golden_text *g, dit_text_encoding *seen)
     DIT_TRY(dit_text_encode(&params, seen));
     snprintf(label, sizeof label, "picture (%s%s)", dit_text_parallel_name(params.way),
              params.streamed ? ", streamed" : "");
-    DIT_TRY(golden_compare(g->report, g->output, "picture", label, seen->hidden, seen->tokens * seen->width,
-                           g->tolerance));
+    DIT_TRY(
+        golden_compare(g->report, g->output, "picture", label, seen->hidden, seen->tokens * seen->width, g->tolerance));
     return dit_volume_check(&seen->sent, &seen->predicted, dit_comm_rank(dit_comm_world()), 0);
 }
 

@@ -257,12 +257,14 @@ static dit_status make_room(const prompt_run *run, text_batch *batch)
         int picture = 0;
         for (int64_t t = row * all; t < (row + 1) * all && picture <= pictures->count; t++) {
             bool shows = batch->ids[t] == run->seen.token;
-            int64_t copies = !shows ? 1 : picture == pictures->count ? 0 : pictures->height[picture] * pictures->width[picture];
+            int64_t copies = !shows                       ? 1
+                             : picture == pictures->count ? 0
+                                                          : pictures->height[picture] * pictures->width[picture];
             picture += shows;
             for (int64_t i = 0; i < copies; i++, at++) ids[at] = batch->ids[t], mask[at] = batch->mask[t];
         }
         if (picture != pictures->count)
-            st = DIT_FAIL(DIT_ERR_SHAPE, "prompt %lld has the token that stands for a picture", (long long)row);
+            st = DIT_FAIL(DIT_ERR_SHAPE, "a prompt has the token that stands for a picture");
     }
     free(batch->ids);
     free(batch->mask);
@@ -439,28 +441,27 @@ static dit_status encode_rows(prompt_run *run, const text_batch *batch, const ch
 {
     const dit_prompts_params *p = run->p;
     const dit_prompt_rule *rule = batch->rule;
-    DIT_TRY(dit_text_encode(
-        &(dit_text_encode_params){.folder = folder,
-                                  .seeded = p->seeded,
-                                  .seed = p->seed,
-                                  .runs = run->runs,
-                                  .backend = p->backend,
-                                  .dtype = p->dtype,
-                                  .threads = p->threads,
-                                  .way = p->way,
-                                  .streamed = p->streamed,
-                                  .batch = run->rows,
-                                  .tokens = batch->tokens,
-                                  .input = {.ids = batch->ids,
-                                            .mask = rule->encoder_sees_mask ? batch->mask : NULL,
-                                            .pictures = run->seen.pictures},
-                                  .skip = skip,
-                                  .states = batch->take->states,
-                                  .crop = rule->crop,
-                                  .pooled = (batch->take->take & TAKE_POOLED) != 0,
-                                  .zero_padding =
-                                      rule->padding == DIT_PADDING_ZEROED || rule->padding == DIT_PADDING_LONGEST},
-        made));
+    DIT_TRY(dit_text_encode(&(dit_text_encode_params){.folder = folder,
+                                                      .seeded = p->seeded,
+                                                      .seed = p->seed,
+                                                      .runs = run->runs,
+                                                      .backend = p->backend,
+                                                      .dtype = p->dtype,
+                                                      .threads = p->threads,
+                                                      .way = p->way,
+                                                      .streamed = p->streamed,
+                                                      .batch = run->rows,
+                                                      .tokens = batch->tokens,
+                                                      .input = {.ids = batch->ids,
+                                                                .mask = rule->encoder_sees_mask ? batch->mask : NULL,
+                                                                .pictures = run->seen.pictures},
+                                                      .skip = skip,
+                                                      .states = batch->take->states,
+                                                      .crop = rule->crop,
+                                                      .pooled = (batch->take->take & TAKE_POOLED) != 0,
+                                                      .zero_padding = rule->padding == DIT_PADDING_ZEROED ||
+                                                                      rule->padding == DIT_PADDING_LONGEST},
+                            made));
     DIT_TRY(dit_volume_check(&made->sent, &made->predicted, dit_comm_rank(dit_comm_world()), 0));
     take_account(run, made);
     return DIT_OK;

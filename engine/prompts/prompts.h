@@ -40,7 +40,7 @@ typedef struct {
     bool streamed;
     const char *picture; /* that the prompts are about, of pipelines whose text encoder sees it; NULL: none */
     int64_t picture_height, picture_width; /* to which the pipeline resizes it */
-    const dit_first_frame *first_frame; /* what became of a picture goes into the file too; NULL: none */
+    const dit_first_frame *first_frame;    /* what became of a picture goes into the file too; NULL: none */
     bool seeded; /* weights are random numbers by `seed`: the folder's encoders need their config.json only */
     uint64_t seed;
     int runs;         /* how often everything is done, with equal results; 0: once */

@@ -7,8 +7,8 @@
 #include "engine/text/encoders/encode.h"
 
 typedef struct {
-    const char *folder;  /* of the pipeline: processor/, text_encoder/ */
-    const char *picture; /* a PNG or JPEG file                         */
+    const char *folder;    /* of the pipeline: processor/, text_encoder/ */
+    const char *picture;   /* a PNG or JPEG file                         */
     int64_t height, width; /* to which the pipeline resizes it         */
     const char *backend;   /* the rest: as dit_text_encode_params      */
     dit_dtype dtype;

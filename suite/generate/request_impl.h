@@ -25,9 +25,10 @@ typedef struct {
     bool first_frame;    /* the model makes a clip of a picture: all of its steps are run */
     bool beside;         /* the model takes a picture beside the latents: likewise */
     bool refers;         /* a picture is a reference: it stands behind the latent          */
-    int64_t reference_area; /* pixels that its pipeline gives a reference, of its shape, and the picture that is made, too; 0: none */
+    int64_t
+        reference_area; /* pixels that its pipeline gives a reference, of its shape, and the picture that is made, too; 0: none */
     int64_t reference_height, reference_width; /* of that area; 0: there is no reference */
-    bool checkpoint;     /* the source is a diffusers checkpoint */
+    bool checkpoint;                           /* the source is a diffusers checkpoint */
     bool norms_guidance; /* its pipeline scales guided predictions by their norms unless it is told otherwise */
     bool first_apart;    /* its pipeline places LTX-Video's first latent frame as one frame */
     bool scale_guides;   /* its guidance_scale asks for a second forward beside an empty prompt */

@@ -103,6 +103,25 @@ referring() { # OPTION...
 }
 ok "flux as Kontext: latents and picture beside a reference are those of diffusers" referring
 ok "flux as Kontext: two ranks have half of the latent and half of the reference" referring --ulysses_degree 2
+seen=(--image "$golden/qwen_image_edit/start.png")
+ok "qwen_image_edit: tokens, embeddings of a text that shows a picture, and latents are those of diffusers" is_diffusers qwen_image_edit "${seen[@]}"
+ok "qwen_image_edit: the picture is within one level" picture_is qwen_image_edit
+unseen() { # what changes no picture, and sizes of one that is not told
+    mapfile -t arguments < <(options qwen_image_edit)
+    ! "$ditbench" generate "$golden/qwen_image_edit" --prompt x --height 32 --width 32 --output none -q 2>message && grep -q 'changes a picture' message && grep -q -- '--image FILE' message &&
+        ! run qwen_image_edit none "${seen[@]}" --prompt 'a <|image_pad|> fox' 2>message && grep -q 'stands for a picture' message &&
+        "$ditbench" generate "$golden/qwen_image_edit" --prompt x "${seen[@]}" -n 2>&1 >answer | grep -q 'no effect without --negative_prompt' &&
+        [ "$(grep -c '"width_px":.1216,*$' answer)" = 2 ] && [ "$(grep -c '"height_px":.864,*$' answer)" = 2 ] &&
+        rm -rf blind && cp -rL "$golden/qwen_image_edit" blind && rm -r blind/processor &&
+        ! "$ditbench" generate blind "${arguments[@]}" "${seen[@]}" --output none -q 2>message && grep -q 'no processor/' message
+}
+ok "qwen_image_edit: without a picture, with its token in a prompt, or without a processor it is refused; a picture has a megapixel" unseen
+unguided_edit() {
+    mapfile -t arguments < <(options qwen_image_edit | grep -v negative_prompt)
+    "$ditbench" generate "$golden/qwen_image_edit" "${arguments[@]}" "${seen[@]}" --output silent -q >answer &&
+        python3 compare.py "$golden/qwen_image_edit/silent.safetensors" silent/latents.safetensors
+}
+ok "qwen_image_edit: nothing guides without a negative prompt" unguided_edit
 refuses() { # what a reference is not
     ! kontext --strength 0.5 2>message && grep -q 'reference' message && ! run flux none --reference_resolution 48x32 2>message && grep -q 'no reference picture' message &&
         ! kontext --reference_resolution 50x32 2>message && grep -q 'not a multiple of 4' message
@@ -182,6 +201,10 @@ silent() { # without a negative prompt QwenImagePipeline does not guide
 ok "qwen_image: nothing guides without a negative prompt" silent
 ok "flux2_klein: two ranks share every encoder, step and decode" ranks flux2_klein --tensor_degree 2 --text_encoder_parallel tensor --use_parallel_vae
 ok "qwen_image: two ranks share the steps and the decode, one encodes" ranks qwen_image --ulysses_degree 2 --text_encoder_parallel broadcast --use_parallel_vae
+ok "qwen_image_edit: two ranks share encoders, steps, both parts of the picture and the decode" ranks qwen_image_edit "${seen[@]}" --ulysses_degree 2 \
+    --text_encoder_parallel tensor --use_parallel_vae
+ok "qwen_image_edit: two ranks with a branch of the guidance each, and of its text" ranks qwen_image_edit "${seen[@]}" --cfg_degree 2 --text_encoder_parallel cfg
+ok "qwen_image_edit: memory of a device of its own, block by block" ranks qwen_image_edit "${seen[@]}" --backend host --stream_text_encoders
 parallel() { # two ranks: the same picture, and the same embeddings
     run flux two --ulysses_degree 2 >answer && within two/image.png flux/image.png && cmp two/embeddings.safetensors flux/embeddings.safetensors
 }

@@ -570,12 +570,14 @@ int suite_verb_generate(int argc, char **argv)
          &r->inputs, 0, 0},
         {"image", 0, SUITE_OPTION_STRING, "FILE",
          "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
-         "image-to-video), beside it (FLUX.1 Fill, Depth and Canny), or with it as the reference (FLUX.1 Kontext)",
+         "image-to-video), beside it (FLUX.1 Fill, Depth and Canny), or with it as the reference (FLUX.1 Kontext, "
+         "Qwen-Image-Edit)",
          &r->image, 0, 0},
         {"mask_image", 0, SUITE_OPTION_STRING, "FILE",
          "white where --image is painted anew, black elsewhere, PNG or JPEG (FLUX.1 Fill)", &r->mask_image, 0, 0},
         {"reference_resolution", 0, SUITE_OPTION_STRING, "WxH",
-         "pixels to which a reference is resized; as the picture that is made", &r->reference_resolution, 0, 0},
+         "pixels to which a reference is resized; as the picture that is made, or a megapixel (Qwen-Image-Edit)",
+         &r->reference_resolution, 0, 0},
         {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
          0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},

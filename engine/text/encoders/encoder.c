@@ -616,8 +616,8 @@ static dit_status deliver_merged(dit_text_encoder *e, float *hidden)
     int64_t rows = e->params.tokens / merged_patches(f), wide = merged_patches(f) * f->width;
     layer_linear(rt, &e->merge_in, rows_dense(e->normed, 1, rows, wide), rows_dense(e->merged, 1, rows, wide),
                  DIT_ACT_GELU_ERF);
-    layer_linear(rt, &e->merge_out, rows_dense(e->merged, 1, rows, wide), rows_dense(e->embedded, 1, rows, f->out_width),
-                 DIT_ACT_NONE);
+    layer_linear(rt, &e->merge_out, rows_dense(e->merged, 1, rows, wide),
+                 rows_dense(e->embedded, 1, rows, f->out_width), DIT_ACT_NONE);
     if (rt->ledger.counting_only) return DIT_OK;
     DIT_TRY(dit_runtime_download(rt, e->embedded, rows * f->out_width));
     text_grid_restore(&e->grid, e->embedded, f->out_width, hidden);

@@ -13,6 +13,7 @@
 #include "base/text_parallel.h"
 #include "engine/files/config.h"
 #include "engine/runtime/weights.h"
+#include "engine/text/pictures/places.h"
 
 /* What a config tells. */
 typedef struct {
@@ -20,9 +21,9 @@ typedef struct {
     int64_t vocabulary, max_tokens;                           /* max_tokens 0: any number */
     int64_t pooled;                                           /* width of the pooled text; 0: this encoder has none */
     int64_t image_size,
-        patch; /* of an encoder of pictures, in pixels: it takes max_tokens tokens; 0: it encodes text */
-    int64_t merge; /* so many patches by so many become one embedding, and pictures have any size; 0: they do not */
-    int64_t out_width;     /* of an embedding, where it is not `width`; 0: it is                    */
+        patch;         /* of an encoder of pictures, in pixels: it takes max_tokens tokens; 0: it encodes text */
+    int64_t merge;     /* so many patches by so many become one embedding, and pictures have any size; 0: they do not */
+    int64_t out_width; /* of an embedding, where it is not `width`; 0: it is                    */
     int64_t picture_token; /* the id that stands for an embedding of a picture; 0: texts alone are read */
 } dit_text_encoder_facts;
 
@@ -50,26 +51,12 @@ typedef struct {
     int64_t grid_height, grid_width; /* of the picture, in patches; `tokens` is their product          */
 } dit_text_encoder_params;
 
-/* What pictures became, for an encoder whose texts show them: rows [sum of height x width, width], picture by picture and
- * line by line, which replace the embeddings of the tokens that stand for them. */
-enum { DIT_TEXT_PICTURES = 8 };
-typedef struct {
-    int count; /* of pictures; 0: none */
-    int64_t height[DIT_TEXT_PICTURES], width[DIT_TEXT_PICTURES];
-    const float *rows;
-} dit_text_pictures;
-static inline int64_t dit_text_picture_rows(const dit_text_pictures *pictures)
-{
-    int64_t rows = 0;
-    for (int i = 0; i < pictures->count; i++) rows += pictures->height[i] * pictures->width[i];
-    return rows;
-}
-
 /* One batch, in host memory of the caller. */
 typedef struct {
     const int32_t *ids;  /* [batch, tokens] */
     const int32_t *mask; /* [batch, tokens], 0: padding, which no token sees; NULL: all tokens count */
-    const float *pixels; /* or of an encoder of pictures: planes [batch, 3, image_size, image_size], or of the size of its grid */
+    const float *
+        pixels; /* or of an encoder of pictures: planes [batch, 3, image_size, image_size], or of the size of its grid */
     dit_text_pictures pictures; /* that every text of the batch shows, at equal places */
 } dit_text_input;
 

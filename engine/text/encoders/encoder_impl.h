@@ -8,6 +8,7 @@
 
 #include "engine/models/layers.h"
 #include "engine/text/encoders/encoder.h"
+#include "engine/text/pictures/grid.h"
 
 enum { TEXT_MOST_WINDOWS = 256 };
 
@@ -34,13 +35,13 @@ typedef struct {
     int64_t buckets, max_distance;  /* of a bias of distances on the logits; 0: none */
     bool bias_per_block;            /* every block has a table of biases; else the first one's serves all */
     int64_t positions, types;       /* rows of the tables that are added to embeddings; 0: there is none */
-    bool paired_axes;               /* rotary positions are a patch's row, then its column, each for half of the angles */
-    int64_t sections[3];            /* so many angles are those of time, row and column of a token's place; 0: all alike */
-    int64_t copies;                 /* of a patch that its layer takes one after the other; 0: one */
-    int64_t window_side;            /* merged patches of a window, outside of which blocks see nothing; 0: they see all */
+    bool paired_axes;    /* rotary positions are a patch's row, then its column, each for half of the angles */
+    int64_t sections[3]; /* so many angles are those of time, row and column of a token's place; 0: all alike */
+    int64_t copies;      /* of a patch that its layer takes one after the other; 0: one */
+    int64_t window_side; /* merged patches of a window, outside of which blocks see nothing; 0: they see all */
     bool sees_all[TEXT_MOST_WINDOWS]; /* blocks that see all nevertheless */
-    int64_t end_token;              /* pooled text is taken at the first such token; 0: at the largest id */
-    bool projected;                 /* pooled text goes through a projection */
+    int64_t end_token;                /* pooled text is taken at the first such token; 0: at the largest id */
+    bool projected;                   /* pooled text goes through a projection */
 } text_shape;
 
 /* Names of parameters. Those of a block stand behind its prefix, e.g. "encoder.block.3."; lists end with NULL. */
@@ -49,7 +50,7 @@ typedef struct {
     const char *patches;   /* the layer over a patch, of an encoder of pictures */
     const char *positions, *types, *embedding_norm;
     const char *block;
-    const char *qkv_fused; /* q, k and v one after the other; NULL: see qkv */
+    const char *qkv_fused;               /* q, k and v one after the other; NULL: see qkv */
     const char *qkv[4], *out, *norms[2]; /* norms: of attention, of the MLP */
     const char *output_norms[2];         /* of what they give, where the shape has such norms */
     const char *head_norms[2];           /* of q, of k, over a head, before they are rotated; NULL: none */
@@ -72,17 +73,9 @@ struct text_class {
 extern const text_class text_t5, text_umt5, text_mt5, text_clip, text_clip_projected, text_clip_vision, text_bert,
     text_llama, text_qwen3, text_qwen25_vl, text_qwen25_vision, text_mistral3, text_gemma2;
 
-/* A picture's patches in the order in which the encoder has them: window by window, in each merged patch by merged patch. */
-typedef struct {
-    int64_t height, width, merge; /* in patches; patches of a merged one's side */
-    int64_t *cells;               /* [height width / merge^2]: which merged patch, counted line by line, stands there */
-    int64_t *windows;             /* [window_count] merged patches of each */
-    int64_t window_count;
-} text_grid;
-
 /* One block's weights. */
 typedef struct {
-    bool windowed; /* rows see those of their window alone */
+    bool windowed;          /* rows see those of their window alone */
     dit_linear qkv, values; /* values: of rotary encoders, whose q and k are packed in an order of their own */
     dit_joined out, down;
     dit_linear in;
@@ -107,10 +100,10 @@ struct dit_text_encoder {
     const float *relative;                          /* of all blocks, or of those with a window; NULL */
     const float *embedding_norm[2], *final_norm[2]; /* weight, bias; NULL: none */
     dit_linear projection, patch, merge_in, merge_out;
-    text_grid grid;              /* of a picture whose patches are merged */
-    float *merged;               /* [tokens / merge^2, merge^2 width], or NULL */
-    float *embedded;             /* [tokens / merge^2, out_width], or NULL */
-    float *patches;              /* [batch, tokens - 1, 3 patch patch], or of merged ones [tokens, 3 copies patch patch], or NULL */
+    text_grid grid;  /* of a picture whose patches are merged */
+    float *merged;   /* [tokens / merge^2, merge^2 width], or NULL */
+    float *embedded; /* [tokens / merge^2, out_width], or NULL */
+    float *patches;  /* [batch, tokens - 1, 3 patch patch], or of merged ones [tokens, 3 copies patch patch], or NULL */
     float *stream, *normed;      /* [batch, tokens, width] */
     float *wide;                 /* [batch, tokens, q, k, v side by side, or the inner width, twice if gated] */
     float *attended;             /* [batch, tokens, H D] */
@@ -134,27 +127,6 @@ dit_status text_activation_read(const dit_config *config, const char *usual, tex
 /* Reads rope_scaling and rope_parameters, which may be absent; *theta stays where neither has it. Errors:
  * DIT_ERR_UNSUPPORTED for rotations that are not the plain one. */
 dit_status text_rotation_read(const dit_config *config, double *theta);
-
-/* ---- grid.c ------------------------------------------------------------------------------------------------------ */
-
-/* Orders a picture's patches. `side`: of a window, in merged patches. text_grid_release frees what it makes, and accepts a
- * zeroed one. Errors: DIT_ERR_SHAPE for extents that are no multiple of `merge`; DIT_ERR_MEMORY. */
-dit_status text_grid_make(int64_t height, int64_t width, int64_t merge, int64_t side, text_grid *out);
-void text_grid_release(text_grid *grid);
-/* Gives row and column of the patch that stands at `token`. */
-void text_grid_at(const text_grid *grid, int64_t token, int64_t *row, int64_t *column);
-/* Lays planes [3, height patch, width patch] out as rows of patches, each with `copies` of every colour's pixels. */
-void text_grid_place(const text_grid *grid, const float *planes, int64_t patch, int64_t copies, float *rows);
-/* Gives every merged patch its place in the picture again: to[cells[i]] = from[i], rows of `cols` values. */
-void text_grid_restore(const text_grid *grid, const float *from, int64_t cols, float *to);
-
-/* ---- places.c ---------------------------------------------------------------------------------------------------- */
-
-/* Says where in time, rows and columns each token of a text stands that shows pictures: [tokens, 3]. Behind a picture a text
- * goes on as if there were as many tokens as the picture's longer side has embeddings. Errors: DIT_ERR_SHAPE where the text
- * shows other pictures than those. Source: Qwen2-VL (arXiv:2409.12191), section 2.1. */
-dit_status text_places_make(const int32_t *ids, int64_t tokens, int64_t picture_token, const dit_text_pictures *pictures,
-                            int32_t *places);
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double EPS = 1e-6, THETA = 10000; /* constants of the class; newer releases write the second into configs */
+static const double EPS = 1e-6,
+                    THETA = 10000; /* constants of the class; newer releases write the second into configs */
 
 typedef struct {
     int64_t layers, width, heads, inner, patch, copies, merge, window, out_width;
@@ -50,8 +51,9 @@ static dit_status read_vision(const dit_config *config, text_shape *out)
         return DIT_FAIL(DIT_ERR_SHAPE, "%s: %lld heads of %lld channels: a head's channels must be whole fours",
                         config->pointer, (long long)c.heads, (long long)c.width);
     if (c.window / c.merge / c.patch < 1)
-        return DIT_FAIL(DIT_ERR_SHAPE, "%s: a window of %lld pixels has no %lld x %lld patches of %lld", config->pointer,
-                        (long long)c.window, (long long)c.merge, (long long)c.merge, (long long)c.patch);
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s: a window of %lld pixels has no %lld x %lld patches of %lld",
+                        config->pointer, (long long)c.window, (long long)c.merge, (long long)c.merge,
+                        (long long)c.patch);
     *out = (text_shape){.norm = DIT_NORM_RMS,
                         .eps = EPS,
                         .gated = true,

@@ -1,6 +1,4 @@
-/* The patches of a picture of any size, in the order in which an encoder with windows has them.
- * Source: transformers 5.23.0, vision_utils.py (get_vision_window_index, get_vision_position_ids) and Qwen2VLImageProcessor. */
-#include "engine/text/encoders/encoder_impl.h"
+#include "engine/text/pictures/grid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +62,5 @@ void text_grid_place(const text_grid *grid, const float *planes, int64_t patch, 
 void text_grid_restore(const text_grid *grid, const float *from, int64_t cols, float *to)
 {
     int64_t cells = grid->height * grid->width / (grid->merge * grid->merge);
-    for (int64_t i = 0; i < cells; i++)
-        memcpy(to + grid->cells[i] * cols, from + i * cols, (size_t)cols * sizeof *to);
+    for (int64_t i = 0; i < cells; i++) memcpy(to + grid->cells[i] * cols, from + i * cols, (size_t)cols * sizeof *to);
 }

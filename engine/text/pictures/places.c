@@ -1,6 +1,4 @@
-/* Places of tokens in texts that show pictures: time, row and column.
- * Source: transformers 4.51.3, Qwen2_5_VLModel.get_rope_index; Qwen2-VL (arXiv:2409.12191), section 2.1. */
-#include "engine/text/encoders/encoder_impl.h"
+#include "engine/text/pictures/places.h"
 
 static dit_status fail(const dit_text_pictures *pictures)
 {
@@ -19,8 +17,8 @@ static void place_picture(int64_t height, int64_t width, int32_t at, int32_t *pl
     }
 }
 
-dit_status text_places_make(const int32_t *ids, int64_t tokens, int64_t picture_token, const dit_text_pictures *pictures,
-                            int32_t *places)
+dit_status text_places_make(const int32_t *ids, int64_t tokens, int64_t picture_token,
+                            const dit_text_pictures *pictures, int32_t *places)
 {
     int32_t at = 0;
     int picture = 0;
