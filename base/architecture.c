@@ -57,7 +57,7 @@ static const dit_architecture architectures[] = {
     {.class_name = "LTX2VideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
      .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true},
     {.class_name = "LTXVideoTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
-     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true},
+     .cross_is_hidden = true, .guidance_branches = 2, .time_alone = true, .prepares = true, .holds = true},
     {.class_name = "Lumina2Transformer2DModel",
      .kinds = {{"num_refiner_layers", UNIFIED_BLOCK}, {"num_layers", UNIFIED_BLOCK}},
      .width_key = "hidden_size", .text_multiple = 1, .joint = true, .guidance_branches = 2,
@@ -78,7 +78,7 @@ static const dit_architecture architectures[] = {
      .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
     {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
      .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2, .time_alone = true,
-     .prepares = true},
+     .prepares = true, .holds = true},
     {.class_name = "ZImageTransformer2DModel",
      .kinds = {{"n_refiner_layers", UNIFIED_BLOCK}, {"n_layers", UNIFIED_BLOCK}},
      .heads_key = "n_heads", .width_key = "dim", .text_multiple = 32, .joint = true, .guidance_branches = 2,
@@ -188,5 +188,22 @@ dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts
     facts->reference_tokens = dit_latent_tokens(&reference);
     facts->reference_width = reference.width / reference.patch;
     facts->image_tokens += facts->reference_tokens;
+    return DIT_OK;
+}
+
+dit_status dit_architecture_hold(bool first_frame, dit_facts *facts)
+{
+    const dit_architecture *architecture = dit_architecture_find(facts->family);
+    if (!first_frame) return DIT_OK;
+    if (!architecture || !architecture->holds)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "no clip of %s begins with latents that are given", facts->family),
+            "those of Wan 2.2 TI2V-5B and of LTX-Video do");
+    int64_t frames = dit_facts_frames(facts);
+    if (frames < 2)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "the clip has one latent frame, which the picture is already"),
+            "ask for more frames");
+    facts->held_tokens = facts->image_tokens / frames;
     return DIT_OK;
 }

@@ -52,6 +52,7 @@ typedef struct {
     bool cross_is_hidden;   /* cross_attention_dim is the hidden size                                              */
     bool lone_branch;       /* a forward may be of the positive branch alone (dit_window.positive)                 */
     bool references;        /* tokens of a reference picture may stand behind those of the latent            */
+    bool holds;             /* tokens of a clip's first latent frame may be given, with a timestep of their own: 0 */
 } dit_architecture;
 
 /* The row at `index` from 0; NULL behind the last. */
@@ -84,6 +85,9 @@ dit_status dit_architecture_fill(const dit_architecture *architecture, const dit
 /* Puts the tokens of a reference picture of that size behind those of the latent. 0 x 0: there is none. Errors:
  * DIT_ERR_UNSUPPORTED for a class that takes none, DIT_ERR_CONSTRAINT_RESOLUTION. */
 dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts *facts);
+/* Gives a clip its first latent frame, if `first_frame`. `facts` have their latent's extents. Errors: DIT_ERR_UNSUPPORTED for a
+ * class whose clips begin with no picture; DIT_ERR_CONSTRAINT_RESOLUTION for a clip of one latent frame, which would be whole. */
+dit_status dit_architecture_hold(bool first_frame, dit_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -77,6 +77,13 @@ static dit_status read_reference(const case_view *v, dit_facts *out)
     return dit_architecture_refer(height, width, out);
 }
 
+static dit_status read_first_frame(const case_view *v, dit_facts *out)
+{
+    bool first_frame = false;
+    DIT_TRY(dit_json_optional_bool(v->doc, v->run, v->run_at, "first_frame", &first_frame));
+    return dit_architecture_hold(first_frame, out);
+}
+
 /* ---- what the config says ---------------------------------------------------------------------------------------- */
 
 static dit_status read_dual(const case_view *v, const char *key, dit_architecture_sizes *out)
@@ -264,5 +271,6 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     out->two_transformers = dit_json_member(v.model, "transformer_2") != NULL;
     out->parameters = estimate_parameters(out, text_dim, pooled_dim);
     DIT_TRY(read_reference(&v, out));
+    DIT_TRY(read_first_frame(&v, out));
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }

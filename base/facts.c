@@ -90,7 +90,7 @@ void dit_facts_resize(dit_facts *facts)
     facts->image_tokens = dit_latent_tokens(&facts->latent);
     facts->token_channels = dit_latent_token_channels(&facts->latent);
     facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
-    facts->reference_tokens = facts->reference_width = 0;
+    facts->reference_tokens = facts->reference_width = facts->held_tokens = 0;
 }
 
 int64_t dit_facts_guidance_norms(const dit_facts *facts)

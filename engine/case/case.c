@@ -128,9 +128,10 @@ static dit_status read_reference(const dit_json *doc, const cJSON *run, dit_case
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {
-        "height_px",      "width_px",        "num_frames", "num_images",       "num_inference_steps", "guidance_scale",
-        "style",          "image_meta_size", "seed",       "true_cfg_scale",   "cfg_normalization",   "cfg_trunc_ratio",
-        "cfg_truncation", "noise",           "frame_rate", "guidance_scale_2", "reference",           NULL};
+        "height_px",         "width_px",        "num_frames",      "num_images", "num_inference_steps",
+        "guidance_scale",    "style",           "image_meta_size", "seed",       "true_cfg_scale",
+        "cfg_normalization", "cfg_trunc_ratio", "cfg_truncation",  "noise",      "frame_rate",
+        "guidance_scale_2",  "reference",       "first_frame",     NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
@@ -138,6 +139,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
     DIT_TRY(read_sizes(doc, run, out));
     DIT_TRY(read_reference(doc, run, out));
+    DIT_TRY(dit_json_optional_bool(doc, run, "/run", "first_frame", &out->first_frame));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
     out->run.guidance_scale = 1.0;

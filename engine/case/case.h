@@ -82,6 +82,7 @@ typedef struct {
     double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */
     int64_t reference_height_px, reference_width_px; /* of a picture behind the latent; 0: none              */
+    bool first_frame;                                /* the clip begins with a latent frame that is given    */
     const char *image_path; /* the picture that sampling starts from (image-to-image), or the reference;
                                 NULL: noise alone, or a reference that the conditions give               */
     double strength;        /* how much of it is replaced, in (0, 1]                                        */

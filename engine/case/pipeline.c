@@ -92,7 +92,8 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
     dit_facts_resize(facts);
-    return dit_architecture_refer(kase->reference_height_px, kase->reference_width_px, facts);
+    DIT_TRY(dit_architecture_refer(kase->reference_height_px, kase->reference_width_px, facts));
+    return dit_architecture_hold(kase->first_frame, facts);
 }
 
 static dit_status settle_facts(dit_pipeline *p)
@@ -291,7 +292,9 @@ static bool lies_beside(const dit_pipeline *p)
 
 bool dit_pipeline_starts_from_picture(const dit_pipeline *p)
 {
-    return p->kase.image_path && !p->kase.facts.picture_tokens && !p->kase.facts.reference_tokens && !lies_beside(p);
+    const dit_facts *facts = &p->kase.facts;
+    bool elsewhere = facts->picture_tokens || facts->reference_tokens || facts->held_tokens;
+    return p->kase.image_path && !elsewhere && !lies_beside(p);
 }
 
 bool dit_pipeline_refers_to_picture(const dit_pipeline *p)
@@ -306,6 +309,7 @@ static int64_t drawn_ahead(const dit_pipeline *p)
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t image = latent->channels * dit_latent_cells(latent);
     if (!p->kase.image_path || p->kase.facts.picture_tokens || p->kase.facts.reference_tokens) return 0;
+    if (p->kase.facts.held_tokens) return 0;
     return lies_beside(p) && !p->kase.mask_path ? p->sampler.all_images * image : image;
 }
 

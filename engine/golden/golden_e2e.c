@@ -89,6 +89,7 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "width", 1, 1 << 20, &e->run.width_px));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "reference_height", 1, 1 << 20, &e->g.reference_height_px));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "reference_width", 1, 1 << 20, &e->g.reference_width_px));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "first_frame", &e->g.first_frame));
     e->frames = 1;
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "num_frames", 1, 1 << 20, &e->frames));
     e->run.guidance_scale = 1.0;

@@ -8,17 +8,43 @@
  * of several thousand is sensitive to single ulps of exp(), hence the wider bound there. */
 static const double TOLERANCE = 1e-5, TOLERANCE_SENSITIVE = 5e-5;
 
+/* True if the folder's forward got a timestep for each token [batch, tokens], as clips that begin with a picture have. */
+static bool has_token_times(const golden_transformer *g)
+{
+    dit_tensor_view view;
+    return dit_safetensors_find(g->inputs, "timestep", &view) && view.rank == 2 && view.shape[1] > 1;
+}
+
+/* Reads the times of a row's tokens, of which those of the first latent frame must be 0 and all others one. */
+static dit_status read_token_times(const golden_transformer *g, const dit_tensor_view *view, int64_t row,
+                                   float *timestep)
+{
+    int64_t tokens = g->facts.image_tokens, other = -1;
+    float *times = malloc((size_t)tokens * sizeof *times);
+    dit_status st = times ? dit_tensor_read(view, row * tokens, tokens, times)
+                          : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld times", (long long)tokens);
+    for (int64_t i = 0; st == DIT_OK && i < tokens; i++)
+        if (times[i] != (i < g->facts.held_tokens ? 0 : times[tokens - 1])) other = i;
+    if (st == DIT_OK) *timestep = times[tokens - 1];
+    free(times);
+    if (st != DIT_OK || other < 0) return st;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                    "timestep of token %lld: only 0 of the first latent frame and one of all others", (long long)other);
+}
+
 static dit_status read_timesteps(golden_transformer *g, float *timestep)
 {
     const dit_partition *part = &g->partition;
     int64_t batch = g->facts.num_images * g->facts.guidance_branches;
+    int64_t elements = g->facts.held_tokens ? batch * g->facts.image_tokens : batch;
     dit_tensor_view view;
-    if (!dit_safetensors_find(g->inputs, "timestep", &view) || (view.elements != batch && view.elements != 1))
-        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no timestep [%lld]", (long long)batch);
+    if (!dit_safetensors_find(g->inputs, "timestep", &view) || (view.elements != elements && view.elements != 1))
+        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no timestep [%lld]", (long long)elements);
     for (int64_t b = 0; b < part->batch; b++) {
         int64_t row =
             (part->branch_first + b / part->images) * g->facts.num_images + part->image_first + b % part->images;
-        DIT_TRY(dit_tensor_read(&view, view.elements == 1 ? 0 : row, 1, &timestep[b]));
+        DIT_TRY(g->facts.held_tokens ? read_token_times(g, &view, row, &timestep[b])
+                                     : dit_tensor_read(&view, view.elements == 1 ? 0 : row, 1, &timestep[b]));
     }
     return dit_runtime_upload(&g->rt, timestep, part->batch);
 }
@@ -65,6 +91,7 @@ static dit_status golden_forward(golden_transformer *g, const char *folder, cons
     /* In every family an even batch is a guidance batch, [negative, positive], which cfg ranks may split. */
     g->facts.guidance_branches = rows % 2 ? 1 : 2;
     g->facts.num_images = rows / g->facts.guidance_branches;
+    g->first_frame = has_token_times(g);
     DIT_TRY(golden_transformer_create(g, platform, true));
     if (channels * dit_latent_cells(&g->facts.latent) != g->model->input_channels * g->facts.image_tokens)
         return DIT_FAIL(DIT_ERR_SHAPE, "hidden_states have %lld channels, but the model takes %lld floats per token",

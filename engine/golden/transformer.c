@@ -82,6 +82,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_case_platf
     params.dtype = platform->dtype;
     dit_facts_resize(&g->facts);
     DIT_TRY(dit_architecture_refer(g->reference_height_px, g->reference_width_px, &g->facts));
+    DIT_TRY(dit_architecture_hold(g->first_frame, &g->facts));
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,

@@ -15,6 +15,7 @@ typedef struct {
     dit_weights weights;
     dit_facts facts;
     int64_t reference_height_px, reference_width_px; /* of a picture behind the latent; 0: none */
+    bool first_frame;                                /* of a clip, which is given                */
     dit_runtime rt;
     dit_partition partition;
     dit_model *model;

@@ -89,18 +89,37 @@ void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit
 dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
                             int64_t gate_stride)
 {
+    return layer_joined_add_gated(rt, joined, x, y, &(layer_gates){.of = gate, .stride = gate_stride});
+}
+
+void layer_add_gated(dit_runtime *rt, const float *output, const float *bias, dit_rows y, const layer_gates *gates)
+{
+    int64_t held = gates->held, rest = y.rows - held;
+    for (int64_t b = 0; b < y.batch; b++) {
+        const float *from = output + b * y.rows * y.cols;
+        float *to = rows_entry(y, b).data;
+        if (held) dit_tp_add(rt, from, held, y.cols, bias, gates->of_held, to, y.ld);
+        if (rest)
+            dit_tp_add(rt, from + held * y.cols, rest, y.cols, bias, gates->of ? gates->of + b * gates->stride : NULL,
+                       to + held * y.ld, y.ld);
+    }
+}
+
+dit_status layer_joined_add_gated(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y,
+                                  const layer_gates *gates)
+{
+    int64_t held = gates->held, rest = y.rows - held, elements = y.batch * y.rows * y.cols;
     if (!y.rows) return DIT_OK; /* a window without text */
     if (!joined->summed) {
-        layer_linear_add(rt, &joined->linear, x, y, gate, gate_stride);
+        layer_linear_add(rt, &joined->linear, rows_part(x, 0, held), rows_part(y, 0, held), gates->of_held, 0);
+        layer_linear_add(rt, &joined->linear, rows_part(x, held, rest), rows_part(y, held, rest), gates->of,
+                         gates->stride);
         return DIT_OK;
     }
-    int64_t entry = y.rows * y.cols, elements = y.batch * entry;
     DIT_TRY(dit_tp_reserve(rt, elements, 0));
     layer_linear(rt, &joined->linear, x, rows_dense(rt->tensor.partial, y.batch, y.rows, y.cols), DIT_ACT_NONE);
     DIT_TRY(dit_tp_sum(rt, elements));
-    for (int64_t b = 0; b < y.batch; b++)
-        dit_tp_add(rt, rt->tensor.sum + b * entry, y.rows, y.cols, joined->bias, gate ? gate + b * gate_stride : NULL,
-                   rows_entry(y, b).data, y.ld);
+    layer_add_gated(rt, rt->tensor.sum, joined->bias, y, gates);
     return DIT_OK;
 }
 

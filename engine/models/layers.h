@@ -41,6 +41,19 @@ typedef struct {
 dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
                             int64_t gate_stride);
 
+/* Gates of rows: [cols] of batch entry b at `of` + b * stride, NULL: ones. The first `held` rows of every entry have `of_held`
+ * [cols] instead: tokens whose timestep is another (dit_partition.held_count). */
+typedef struct {
+    const float *of;
+    int64_t stride, held;
+    const float *of_held;
+} layer_gates;
+/* Does what layer_joined_add does, with gates that differ between rows. Collective over the tensor ranks. */
+dit_status layer_joined_add_gated(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y,
+                                  const layer_gates *gates);
+/* y += gates * (output [batch, y.rows, y.cols], dense, + bias [y.cols] or NULL). */
+void layer_add_gated(dit_runtime *rt, const float *output, const float *bias, dit_rows y, const layer_gates *gates);
+
 /* y [batch, x.rows, n], dense, = the product alone, summed over the tensor ranks: without `bias`, which is NULL where
  * there is one rank, whose product has it. Collective over the tensor ranks. */
 dit_status layer_joined_product(dit_runtime *rt, const dit_joined *joined, dit_rows x, float *y);

@@ -1,5 +1,5 @@
-/* LTX-Video, text to video: self-attention over all frames with rotary positions that are fractions of a clip of 20 seconds
- * and 2048 pixels, cross-attention to masked text, one modulation of the timestep, shifted by a table per block. All norms of
+/* LTX-Video, text to video and image to video: self-attention over all frames with rotary positions that are fractions of a clip
+ * of 20 seconds and 2048 pixels, cross-attention to masked text, one modulation of the timestep, shifted by a table per block. All norms of
  * the stream but the last are RMS norms.
  * Source: HaCohen et al., LTX-Video: Realtime Video Latent Diffusion (arXiv:2501.00103); parameter names and arithmetic of
  * diffusers 0.42.1 LTXVideoTransformer3DModel. The text's K and V of all blocks are made once per clip.

@@ -130,6 +130,7 @@ dit_status ltx_stack_create(const dit_model_params *params, const ltx_kind *kind
     DIT_TRY(make_buffers(model, m));
     state_needs(m, model);
     model->input_channels = m->kind.channels, model->output_channels = m->kind.channels;
+    DIT_TRY(crossed_hold(model, false));
     return dit_attention_create(
         rt, params->attention,
         &(dit_attention_shape){
@@ -195,6 +196,7 @@ dit_status ltx_stack_prepare(dit_model *model, const dit_condition *condition)
 {
     ltx_stack *m = model->state;
     dit_runtime *rt = model->params.rt;
+    DIT_TRY(crossed_prepare(model->params.rt, &m->s));
     DIT_TRY(place_tokens(model, condition->at[m->kind.scale]));
     DIT_TRY(make_bias(rt, m, condition->at[DIT_CONDITION_TEXT_MASK]));
     const float *text = condition->at[DIT_CONDITION_TEXT];
@@ -229,8 +231,7 @@ dit_status ltx_stack_embed(dit_model *model, const float *latents)
 dit_status ltx_stack_attention_input(dit_model *model, float *out)
 {
     const ltx_stack *m = model->state;
-    crossed_norm(model->params.rt, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C),
-                 rows_window(model, out, m->s.C));
+    crossed_norm(model, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C), rows_window(model, out, m->s.C));
     return DIT_OK;
 }
 
@@ -253,7 +254,7 @@ static dit_status self_attention(dit_model *model, int64_t index, dit_rows x, di
     int64_t A = m->s.A;
     dit_rows normed = rows_window(model, m->s.normed, m->s.C), qkv = rows_window(model, m->s.wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
-    crossed_norm(rt, &m->s, &block->s, x, normed);
+    crossed_norm(model, &m->s, &block->s, x, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(model, block->norm_q, q));
     DIT_TRY(norm_heads(model, block->norm_k, k));

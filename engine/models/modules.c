@@ -13,18 +13,22 @@ static bool is_watched(const dit_model *model, dit_module kind)
 dit_status module_add(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, dit_rows x,
                       const float *gate, int64_t gate_stride)
 {
+    return module_add_gated(model, at, joined, from, x, &(layer_gates){.of = gate, .stride = gate_stride});
+}
+
+dit_status module_add_gated(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, dit_rows x,
+                            const layer_gates *gates)
+{
     dit_runtime *rt = model->params.rt;
     struct dit_module_watch *watch = model->modules;
-    int64_t entry = x.rows * x.cols, elements = x.batch * entry;
+    int64_t elements = x.batch * x.rows * x.cols;
     const float *output;
-    if (!is_watched(model, at.kind)) return layer_joined_add(rt, joined, from, x, gate, gate_stride);
+    if (!is_watched(model, at.kind)) return layer_joined_add_gated(rt, joined, from, x, gates);
     if (!x.rows) return DIT_OK; /* a rank without text */
     if (!module_is_taken(model, at.kind))
         DIT_TRY(layer_joined_product(rt, joined, from, watch->place(watch, &at, elements)));
     DIT_TRY(watch->settle(watch, &at, elements, &output));
-    for (int64_t b = 0; b < x.batch; b++)
-        dit_tp_add(rt, output + b * entry, x.rows, x.cols, joined->bias, gate ? gate + b * gate_stride : NULL,
-                   rows_entry(x, b).data, x.ld);
+    layer_add_gated(rt, output, joined->bias, x, gates);
     return DIT_OK;
 }
 
@@ -47,6 +51,12 @@ dit_status module_add_normed(dit_model *model, module_at at, const dit_joined *j
 dit_status module_add_mlp(dit_model *model, module_at at, const dit_mlp *mlp, dit_rows normed, dit_rows hidden,
                           dit_rows x, const float *gate, int64_t gate_stride)
 {
+    return module_add_mlp_gated(model, at, mlp, normed, hidden, x, &(layer_gates){.of = gate, .stride = gate_stride});
+}
+
+dit_status module_add_mlp_gated(dit_model *model, module_at at, const dit_mlp *mlp, dit_rows normed, dit_rows hidden,
+                                dit_rows x, const layer_gates *gates)
+{
     if (!module_is_taken(model, at.kind)) layer_linear(model->params.rt, &mlp->in, normed, hidden, mlp->activation);
-    return module_add(model, at, &mlp->out, hidden, x, gate, gate_stride);
+    return module_add_gated(model, at, &mlp->out, hidden, x, gates);
 }

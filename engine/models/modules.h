@@ -40,6 +40,9 @@ bool module_is_taken(const dit_model *model, dit_module kind);
  * b * gate_stride, NULL: ones. Collective over the tensor ranks, unless the kind is taken. */
 dit_status module_add(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, dit_rows x,
                       const float *gate, int64_t gate_stride);
+/* The same with gates that differ between rows. */
+dit_status module_add_gated(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, dit_rows x,
+                            const layer_gates *gates);
 /* x += gate * norm(joined(from)) in the same way; the output that is kept is that before the norm. `scratch` has [batch,
  * x.rows, x.cols] activations. */
 dit_status module_add_normed(dit_model *model, module_at at, const dit_joined *joined, dit_rows from, float *scratch,
@@ -47,5 +50,8 @@ dit_status module_add_normed(dit_model *model, module_at at, const dit_joined *j
 /* x += gate * MLP(normed) in the same way; hidden: as of layer_mlp_add. */
 dit_status module_add_mlp(dit_model *model, module_at at, const dit_mlp *mlp, dit_rows normed, dit_rows hidden,
                           dit_rows x, const float *gate, int64_t gate_stride);
+/* The same with gates that differ between rows. */
+dit_status module_add_mlp_gated(dit_model *model, module_at at, const dit_mlp *mlp, dit_rows normed, dit_rows hidden,
+                                dit_rows x, const layer_gates *gates);
 
 #endif

@@ -1,9 +1,9 @@
-/* Wan 2.1, text to video and image to video: self-attention over all frames with rotary positions, cross-attention to
+/* Wan 2.1 and 2.2, text to video and image to video: self-attention over all frames with rotary positions, cross-attention to
  * the text and, of image to video, to the first image; one modulation of the timestep, shifted by a table per block.
  * Source: Wan Team, Wan: Open and Advanced Large-Scale Video Generative Models (arXiv:2503.20314); parameter names and
  * arithmetic of diffusers 0.33.1 WanTransformer3DModel. The text's and the image's K and V of all blocks are made once
  * per video. Image to video appends the first frame's latents and a mask to the noisy latents: the input has more
- * channels than the output.
+ * channels than the output. That of Wan 2.2 TI2V-5B has the first frame's latents in place of noisy ones (crossed.h).
  */
 #include "engine/models/crossed.h"
 
@@ -106,14 +106,19 @@ static dit_status read_config(const dit_config *config, wan_config *c)
     return DIT_OK;
 }
 
+/* A cell has 8 pixels in a row, but 16 of the 48 channels that Wan 2.2 TI2V-5B was published with. */
 static dit_status wan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
+    enum { RESIDUAL_CHANNELS = 48 };
     wan_config c;
     DIT_TRY(read_config(config, &c));
     sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
     sizes->picture = c.image_dim > 0;
-    facts->latent = (dit_latent){
-        .channels = c.out_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch[0], .patch = c.patch[1]};
+    facts->latent = (dit_latent){.channels = c.out_channels,
+                                 .vae_spatial = c.out_channels == RESIDUAL_CHANNELS ? 16 : 8,
+                                 .vae_temporal = 4,
+                                 .patch_t = c.patch[0],
+                                 .patch = c.patch[1]};
     return DIT_OK;
 }
 
@@ -259,6 +264,7 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
     model->needs[DIT_CONDITION_IMAGE].elements = m->I * m->c.image_dim;
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
+    DIT_TRY(crossed_hold(model, m->c.in_channels != m->c.out_channels));
     return dit_attention_create(
         rt, params->attention,
         &(dit_attention_shape){
@@ -302,6 +308,7 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
 {
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
+    DIT_TRY(crossed_prepare(rt, &m->s));
     dit_rows text = rows_dense(m->text, m->s.B, m->T, m->s.C), image = rows_dense(m->image, m->s.B, m->I, m->s.C);
     embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->s.B * m->T, m->text_hidden, m->text);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
@@ -339,8 +346,7 @@ static dit_status wan_embed(dit_model *model, const float *latents)
 static dit_status wan_attention_input(dit_model *model, float *out)
 {
     const wan *m = model->state;
-    crossed_norm(model->params.rt, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C),
-                 rows_window(model, out, m->s.C));
+    crossed_norm(model, &m->s, &m->blocks[0].s, rows_window(model, m->s.x, m->s.C), rows_window(model, out, m->s.C));
     return DIT_OK;
 }
 
@@ -356,7 +362,7 @@ static dit_status self_attention(dit_model *model, int64_t index, dit_rows x, di
                             .D = m->c.D,
                             .cos = m->cosines + model->window.first * m->c.D,
                             .sin = m->sines + model->window.first * m->c.D};
-    crossed_norm(rt, &m->s, &block->s, x, normed);
+    crossed_norm(model, &m->s, &block->s, x, normed);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(rt, m, block->norm_q, q));
     DIT_TRY(norm_heads(rt, m, block->norm_k, k));

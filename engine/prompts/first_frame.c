@@ -88,39 +88,67 @@ static dit_status embed(const dit_first_frame_params *p, const given_picture *pi
 
 /* ---- latents ----------------------------------------------------------------------------------------------------- */
 
+/* How many frames the VAE sees: the picture alone, or a whole clip. */
+static int64_t frames_of(const dit_first_frame_params *p)
+{
+    return p->alone ? 1 : p->num_frames;
+}
+
+/* What the VAE makes of them. */
+static dit_latent latent_of(const dit_first_frame_params *p)
+{
+    dit_latent latent = p->latent;
+    if (p->alone) latent.frames = 1;
+    return latent;
+}
+
 /* Planes [3, frames, height, width] of a clip that is the picture and then grey, which is 0. */
 static dit_status make_clip(const dit_first_frame_params *p, const given_picture *picture, float **out)
 {
+    int64_t frames = frames_of(p);
     int64_t height = p->latent.height * p->latent.vae_spatial, width = p->latent.width * p->latent.vae_spatial;
     int64_t plane = height * width;
     uint8_t *resized = malloc((size_t)(plane * CHANNELS));
     float *first = malloc((size_t)(plane * CHANNELS) * sizeof *first);
-    *out = calloc((size_t)(plane * CHANNELS * p->num_frames), sizeof **out);
+    *out = calloc((size_t)(plane * CHANNELS * frames), sizeof **out);
     dit_status st = resized && first && *out
                         ? dit_picture_resize(DIT_RESIZE_LANCZOS, picture->rgb, picture->height, picture->width, height,
                                              width, resized)
-                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a clip of %lld frames", (long long)p->num_frames);
+                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a clip of %lld frames", (long long)frames);
     if (st == DIT_OK) {
         dit_picture_planes(resized, height, width, first);
         for (int64_t c = 0; c < CHANNELS; c++)
-            memcpy(*out + c * p->num_frames * plane, first + c * plane, (size_t)plane * sizeof *first);
+            memcpy(*out + c * frames * plane, first + c * plane, (size_t)plane * sizeof *first);
     }
     free(resized);
     free(first);
     return st;
 }
 
+/* Returns a mean of channel `c`, normalised. */
+static float normalised(const dit_vae_facts *facts, int64_t c, float mean)
+{
+    float inverse = 1.0f / (float)facts->latents_std[c];
+    return (mean - (float)facts->latents_mean[c]) * inverse;
+}
+
 /* The mask: ones in the first latent frame, whose every channel is one of its frames. Then the normalised means. */
-static void lay(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
+static void lay_beside(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
 {
     const dit_latent *l = &p->latent;
     int64_t frame = l->height * l->width, cells = l->frames * frame;
     for (int64_t i = 0; i < l->vae_temporal * cells; i++) to[i] = i % cells < frame;
     to += l->vae_temporal * cells;
-    for (int64_t i = 0; i < l->channels * cells; i++) {
-        float inverse = 1.0f / (float)facts->latents_std[i / cells];
-        to[i] = (mean[i] - (float)facts->latents_mean[i / cells]) * inverse;
-    }
+    for (int64_t i = 0; i < l->channels * cells; i++) to[i] = normalised(facts, i / cells, mean[i]);
+}
+
+/* The normalised means of one latent frame, and zeros behind it. */
+static void lay_first(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
+{
+    const dit_latent *l = &p->latent;
+    int64_t frame = l->height * l->width, cells = l->frames * frame;
+    for (int64_t i = 0; i < l->channels * cells; i++)
+        to[i] = i % cells < frame ? normalised(facts, i / cells, mean[i / cells * frame + i % cells]) : 0.0f;
 }
 
 static dit_status check_fit(const dit_first_frame_params *p, const dit_vae_facts *facts)
@@ -139,15 +167,19 @@ static dit_status check_fit(const dit_first_frame_params *p, const dit_vae_facts
 
 static dit_status encode_clip(const dit_first_frame_params *p, dit_vae *vae, const float *clip, dit_first_frame *out)
 {
-    const dit_latent *l = &p->latent;
-    int64_t cells = dit_latent_cells(l), channels = l->vae_temporal + l->channels;
-    float *mean = malloc((size_t)(l->channels * cells) * sizeof *mean);
-    float *logvar = malloc((size_t)(l->channels * cells) * sizeof *logvar);
-    float *condition = malloc((size_t)(channels * cells) * sizeof *condition);
+    const dit_latent *l = &p->latent, encoded = latent_of(p);
+    int64_t floats = l->channels * dit_latent_cells(&encoded),
+            channels = l->channels + (p->alone ? 0 : l->vae_temporal);
+    float *mean = malloc((size_t)floats * sizeof *mean);
+    float *logvar = malloc((size_t)floats * sizeof *logvar);
+    float *condition = malloc((size_t)(channels * dit_latent_cells(l)) * sizeof *condition);
     dit_status st = mean && logvar && condition ? dit_vae_encode(vae, clip, mean, logvar)
                                                 : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
-    if (st == DIT_OK) lay(p, dit_vae_get_facts(vae), mean, condition);
-    out->tensors[1] = (dit_tensor_out){"latent_condition", 5, {1, channels, l->frames, l->height, l->width}, condition};
+    if (st == DIT_OK) (p->alone ? lay_first : lay_beside)(p, dit_vae_get_facts(vae), mean, condition);
+    out->tensors[out->count - 1] = (dit_tensor_out){p->alone ? "first_frame_latents" : "latent_condition",
+                                                    5,
+                                                    {1, channels, l->frames, l->height, l->width},
+                                                    condition};
     free(mean);
     free(logvar);
     return st;
@@ -174,7 +206,7 @@ static dit_status encode_with(void *context, dit_vae *vae)
 static dit_status encode(const dit_first_frame_params *p, const given_picture *picture, dit_first_frame *out)
 {
     clip_work work = {p, picture, out};
-    const dit_picture_vae vae = {p->doc, p->vae, p->latent, p->backend, p->dtype, p->threads};
+    const dit_picture_vae vae = {p->doc, p->vae, latent_of(p), p->backend, p->dtype, p->threads};
     int64_t began = dit_clock_ns();
     dit_status st = dit_picture_vae_run(&vae, encode_with, &work, &out->peak_bytes);
     out->vae_encode_ns = dit_clock_ns() - began;
@@ -186,9 +218,9 @@ static dit_status encode(const dit_first_frame_params *p, const given_picture *p
 dit_status dit_first_frame_encode(const dit_first_frame_params *params, dit_first_frame *out)
 {
     given_picture picture;
-    *out = (dit_first_frame){.count = DIT_FIRST_FRAME_TENSORS};
+    *out = (dit_first_frame){.count = params->alone ? 1 : DIT_FIRST_FRAME_TENSORS};
     DIT_TRY(dit_picture_read(params->picture, &picture.height, &picture.width, &picture.rgb));
-    dit_status st = embed(params, &picture, out);
+    dit_status st = params->alone ? DIT_OK : embed(params, &picture, out);
     if (st == DIT_OK) st = encode(params, &picture, out);
     free(picture.rgb);
     return st == DIT_OK ? st : dit_error_note(st, "encoding the picture that the clip begins with");

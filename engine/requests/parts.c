@@ -38,7 +38,7 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
 {
     dit_latent latent = facts->latent;
     if (facts->picture_channels) return encode_beside(kase, facts, out);
-    if (!facts->picture_tokens) return DIT_OK;
+    if (!facts->picture_tokens && !kase->first_frame) return DIT_OK;
     if (!kase->image_path)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "this pipeline makes a clip of a picture, and there is none"),
                               "--image FILE gives the first frame");
@@ -49,6 +49,7 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
                                                              .vae = kase->vae,
                                                              .latent = latent,
                                                              .num_frames = kase->num_frames,
+                                                             .alone = kase->first_frame,
                                                              .backend = kase->backend,
                                                              .dtype = kase->dtype,
                                                              .threads = kase->threads_per_rank,
@@ -56,7 +57,7 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
                                                              .streamed = kase->stream_text_encoders},
                                    &out->first_frame));
     int64_t tokens = out->first_frame.tensors[0].shape[1];
-    if (tokens == facts->picture_tokens) return DIT_OK;
+    if (kase->first_frame || tokens == facts->picture_tokens) return DIT_OK;
     return DIT_FAIL(DIT_ERR_SHAPE, "image_encoder/ makes %lld tokens, but the transformer takes %lld",
                     (long long)tokens, (long long)facts->picture_tokens);
 }

@@ -153,11 +153,13 @@ dit_status dit_encode_start(dit_pipeline *p)
     dit_arena_mark marks[3];
     dit_decoder d;
     float *planes = NULL;
-    if (p->kase.image_path && p->model->needs[DIT_CONDITION_LATENT].elements && !p->kase.prompts)
+    const dit_condition_need *needs = p->model->needs;
+    bool told = needs[DIT_CONDITION_LATENT].elements || needs[DIT_CONDITION_FIRST_FRAME].elements;
+    if (p->kase.image_path && told && !p->kase.prompts)
         return dit_error_hint(
             dit_json_fail(p->kase.doc, "/image", DIT_ERR_JSON_VALUE,
-                          "the embeddings say what stands beside the latents, and the image does too"),
-            "give prompts with the image, or embeddings alone (image_embeds, latent_condition)");
+                          "the embeddings say what becomes of a picture, and the image does too"),
+            "give prompts with the image, or embeddings alone (image_embeds, latent_condition, first_frame_latents)");
     if (!refers && !dit_pipeline_starts_from_picture(p)) return DIT_OK;
     DIT_TRY(refuse(p));
     DIT_TRY(dit_decoder_read(p->kase.doc, p->kase.vae, "/vae", &d));

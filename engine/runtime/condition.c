@@ -56,6 +56,8 @@ static const struct {
                              false},
     [DIT_CONDITION_LATENT] = {"latent_condition", {NULL}, "latent_condition", "latent_condition", SOURCE_NORMAL, false},
     [DIT_CONDITION_REFERENCE] = {"reference", {NULL}, "reference_latents", "reference_latents", SOURCE_NORMAL, false},
+    [DIT_CONDITION_FIRST_FRAME] =
+        {"first_frame", {NULL}, "first_frame_latents", "first_frame_latents", SOURCE_NORMAL, false},
     [DIT_CONDITION_IMAGE_IDS] = {"image_ids", {"img_ids"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_TEXT_IDS] = {"text_ids", {"txt_ids"}, NULL, NULL, SOURCE_NONE, true},
     [DIT_CONDITION_ROPE_COS] = {"rope_cos", {"image_rotary_emb_cos"}, NULL, NULL, SOURCE_NONE, true},
@@ -67,7 +69,7 @@ static const struct {
 /* True for kinds that are cut over the ranks as tokens are. */
 static bool is_of_tokens(dit_condition_kind kind)
 {
-    return kind == DIT_CONDITION_LATENT || kind == DIT_CONDITION_REFERENCE;
+    return kind == DIT_CONDITION_LATENT || kind == DIT_CONDITION_REFERENCE || kind == DIT_CONDITION_FIRST_FRAME;
 }
 
 /* Returns the partition of a kind's tokens: of what stands beside the latent's, or of those behind them. */

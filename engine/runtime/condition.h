@@ -24,12 +24,13 @@ typedef enum {
     DIT_CONDITION_IMAGE,        /* [batch, tokens, dim] embeddings of an input image                      */
     DIT_CONDITION_LATENT,       /* [batch, image_count, channels] appended to the noisy latent's channels */
     DIT_CONDITION_REFERENCE,    /* [batch, reference_count, channels] latents of a picture behind the noisy latent */
-    DIT_CONDITION_IMAGE_IDS,    /* [S, 3] positions of the whole image, shared by the batch               */
-    DIT_CONDITION_TEXT_IDS,     /* [text tokens, 3], shared                                               */
-    DIT_CONDITION_ROPE_COS,     /* [S, D] rotary table of the whole image, shared                         */
-    DIT_CONDITION_ROPE_SIN,     /* [S, D]                                                                 */
-    DIT_CONDITION_ROPE_SCALE,   /* [3] seconds of a latent frame, pixels of a cell's height and width, shared */
-    DIT_CONDITION_FRAME_RATE,   /* [1] frames of a clip in a second, shared                               */
+    DIT_CONDITION_FIRST_FRAME, /* [batch, image_count, channels] latents of which those of held tokens count: the first frame */
+    DIT_CONDITION_IMAGE_IDS,  /* [S, 3] positions of the whole image, shared by the batch               */
+    DIT_CONDITION_TEXT_IDS,   /* [text tokens, 3], shared                                               */
+    DIT_CONDITION_ROPE_COS,   /* [S, D] rotary table of the whole image, shared                         */
+    DIT_CONDITION_ROPE_SIN,   /* [S, D]                                                                 */
+    DIT_CONDITION_ROPE_SCALE, /* [3] seconds of a latent frame, pixels of a cell's height and width, shared */
+    DIT_CONDITION_FRAME_RATE, /* [1] frames of a clip in a second, shared                               */
     DIT_CONDITION_COUNT
 } dit_condition_kind;
 

@@ -20,6 +20,18 @@ static int64_t sequence_rank_of(const dit_runtime *rt)
     return rank;
 }
 
+/* Counts this rank's rows of the first `held` tokens. Its rows lie in the order of their tokens, so these come first. */
+static int64_t count_held(const dit_partition *part, int64_t held)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; held > 0 && i < dit_partition_runs(part); i++) {
+        dit_run run = dit_partition_run(part, i);
+        int64_t before = held - run.token;
+        count += before < 0 ? 0 : before < run.count ? before : run.count;
+    }
+    return count;
+}
+
 dit_partition dit_partition_of(const dit_runtime *rt)
 {
     const dit_facts *facts = &rt->facts;
@@ -48,6 +60,7 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     part.branches = facts->guidance_branches / cfg;
     part.branch_first = rt->coordinates[DIT_AXIS_CFG] * part.branches;
     part.batch = part.branches * part.images;
+    part.held_count = count_held(&part, facts->held_tokens);
     return part;
 }
 

@@ -24,6 +24,8 @@ typedef struct {
     bool whole_segments;                         /* ranks have whole frames: segments are this rank's */
     int64_t reference_tokens, reference_count;   /* the last of image_tokens, and this rank's of them, which are not
                                                     denoised; there is one segment then */
+    int64_t held_count;                          /* the first of this rank's rows: tokens that are given
+                                                    (dit_facts.held_tokens); there is one segment then */
     int64_t bands;                               /* parts of these rows, by dit_band_cut; 0: one      */
     int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
     int64_t text_tokens, text_begin, text_count; /* rows of text, and this rank's; all if replicated    */

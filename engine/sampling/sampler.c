@@ -360,14 +360,31 @@ static const float *predicted(dit_sampler *s, const dit_window *window, const di
     return s->scaled;
 }
 
+/* Gives the part's rows of the first frame what it is, over noise or over what a solver made of them. */
+static void hold(dit_sampler *s, const dit_sampler_part *part)
+{
+    int64_t held = s->partition.held_count - part->rows.first, rows = part->rows.count, channels = s->channels;
+    if (!s->first_frame || held <= 0) return;
+    ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.images,
+                                     .n1 = held < rows ? held : rows,
+                                     .n2 = 1,
+                                     .inner = channels,
+                                     .src = s->first_frame + part->rows.first * channels,
+                                     .src_stride = {s->partition.image_count * channels, channels, channels},
+                                     .dst = part->latents,
+                                     .dst_stride = {rows * channels, channels, channels}});
+}
+
 dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int step)
 {
     dit_range parts = parts_of(s, window);
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
         DIT_TRY(guide(s, window, step));
-        for (int64_t i = parts.first; i < parts.first + parts.count; i++)
+        for (int64_t i = parts.first; i < parts.first + parts.count; i++) {
             DIT_TRY(dit_scheduler_step(s->parts[i].scheduler, step, predicted(s, window, &s->parts[i]),
                                        s->parts[i].latents));
+            hold(s, &s->parts[i]);
+        }
     });
     return DIT_OK;
 }
@@ -415,6 +432,8 @@ dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
     dit_position_next_image();
     dit_runtime_set_phase(s->rt, DIT_PHASE_STEP);
     DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_sampler_prepare(s, condition)));
+    s->first_frame = condition->at[DIT_CONDITION_FIRST_FRAME];
+    for (int64_t i = 0; i < s->part_count; i++) hold(s, &s->parts[i]);
     DIT_TRY(s->executor->run(s, condition));
     dit_runtime_set_step(s->rt, -1);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);

@@ -79,9 +79,11 @@ struct dit_sampler {
     float *prediction;        /* [batch, denoised rows of the window, channels]                 */
     float *gathered;          /* [cfg, images, denoised rows of the window, channels]           */
     float *timestep;          /* [batch]                                                        */
-    double *squares;          /* [2, images, denoised rows of the window], where guidance is rescaled */
-    dit_guidance_norm norm;   /* of guided predictions, where the facts ask for it              */
-    float *full, *scratch;    /* [num_images, denoised tokens, channels], for gathering         */
+    const float *
+        first_frame; /* [batch, rows, channels] of the newest run's condition, where the first rows are held; or NULL */
+    double *squares; /* [2, images, denoised rows of the window], where guidance is rescaled */
+    dit_guidance_norm norm; /* of guided predictions, where the facts ask for it              */
+    float *full, *scratch;  /* [num_images, denoised tokens, channels], for gathering         */
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
@@ -106,7 +108,8 @@ dit_status dit_sampler_draw_latents(dit_sampler *sampler);
 dit_status dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
 /* Prepares an image batch: dit_model_prepare of each transformer. */
 dit_status dit_sampler_prepare(dit_sampler *sampler, const dit_condition *condition);
-/* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Collective. */
+/* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Those of a first frame that the
+ * condition gives stay what they are. Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
 /* Collects the latents of all ranks in sampler->full, [num_images, tokens that are denoised, channels]. Collective, counted as `gather`.
  * Errors: DIT_ERR_NONFINITE when the result has NaN or infinity. */

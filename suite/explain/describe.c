@@ -104,6 +104,7 @@ static void fill_case(dit_json_writer *w, cJSON *entry, const suite_model *model
     dit_json_put_copy(w, run, "true_cfg_scale", dit_json_member(model->default_run, "true_cfg_scale"));
     dit_json_put_number(w, run, "num_inference_steps",
                         dit_json_number_or(model->default_run, "num_inference_steps", 1));
+    dit_json_put_copy(w, run, "first_frame", dit_json_member(model->default_run, "first_frame"));
     if (!cJSON_IsTrue(dit_json_member(model->default_run, "reference"))) return;
     cJSON *reference = dit_json_put_object(w, run, "reference");
     dit_json_put_int(w, reference, "width_px", size->width);

@@ -432,6 +432,7 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "width_px", width);
     DIT_TRY(add_frames(b, run));
     DIT_TRY(add_reference(b, height, width, run));
+    if (b->holds) dit_json_put_bool(&w, run, "first_frame", true);
     dit_json_put_int(&w, run, "num_images", images);
     dit_json_put_number(&w, run, "num_inference_steps", steps);
     dit_json_put_number(&w, run, "guidance_scale", scale);
@@ -637,7 +638,11 @@ static dit_status fill(suite_request_builder *b, const char *file, cJSON *docume
     DIT_TRY(suite_request_find_text(b));
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
-    b->first_frame = cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
+    b->holds = b->r->image && (b->holds || cJSON_IsTrue(dit_json_member(b->model.default_run, "first_frame")));
+    b->first_frame = b->holds || cJSON_IsNumber(dit_json_member(b->config, "image_dim"));
+    if (b->needs_picture && !b->r->image)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s makes a clip of a picture, and there is none", b->class_name),
+                              "--image FILE gives the first frame");
     b->beside = takes_beside(b->config);
     b->refers = b->refers || cJSON_IsTrue(dit_json_member(b->model.default_run, "reference"));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);

@@ -23,6 +23,8 @@ typedef struct {
     suite_model model;   /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
     bool from_catalogue; /* the source itself */
     bool first_frame;    /* the model makes a clip of a picture: all of its steps are run */
+    bool holds;          /* the pipeline can put a picture in place of a clip's first latent frame */
+    bool needs_picture;  /* and makes no clip without one */
     bool beside;         /* the model takes a picture beside the latents: likewise */
     bool refers;         /* a picture is a reference: it stands behind the latent          */
     int64_t

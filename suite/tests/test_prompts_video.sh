@@ -110,6 +110,26 @@ needs() {
         exits 2 "$ditbench" generate lacking --prompt x "${first[@]}" --output none 2>message && grep -q preprocessor_config message
 }
 ok "a clip of a picture needs one, all of its steps, and the folder's image processor" needs
+begin=(--image "$golden/wan_ti2v/start.png" --frames numbered)
+ok "wan_ti2v: the latents of the picture, embeddings and latents of the clip are those of diffusers" is_diffusers wan_ti2v "${begin[@]}"
+ok "wan_ti2v: every frame is within one level" frames_are wan_ti2v 9
+divided_clip() { # bands of a pipeline whose steps are synchronous, halves of the tokens and of the branches, of every matrix
+    run wan_ti2v stages "${begin[@]}" --pipefusion_parallel_degree 2 --warmup_steps 4 >answer &&
+        python3 compare.py "$golden/wan_ti2v/expected.safetensors" stages/embeddings.safetensors stages/latents.safetensors &&
+        run wan_ti2v halves "${begin[@]}" --ulysses_degree 2 --cfg_degree 2 --use_parallel_vae >answer &&
+        python3 compare.py "$golden/wan_ti2v/expected.safetensors" halves/embeddings.safetensors halves/latents.safetensors &&
+        run wan_ti2v columns "${begin[@]}" --tensor_degree 2 --ring_degree 2 >answer &&
+        python3 compare.py "$golden/wan_ti2v/expected.safetensors" columns/embeddings.safetensors columns/latents.safetensors
+}
+ok "wan_ti2v: ranks that share tokens, branches, matrices or blocks give the same clip" divided_clip
+whole() { # without a picture the folder makes a clip of text, as WanPipeline does; the class that wants one says so
+    run wan_ti2v text --frames numbered >answer && ! python3 compare.py "$golden/wan_ti2v/expected.safetensors" text/embeddings.safetensors text/latents.safetensors &&
+        cp -rL "$golden/wan_ti2v" wanting && sed -i 's/"WanPipeline"/"WanImageToVideoPipeline"/' wanting/model_index.json &&
+        exits 2 "$ditbench" generate wanting --prompt x --height 32 --width 128 --num_frames 9 --output none 2>message && grep -q -- '--image' message &&
+        exits 2 run wan_ti2v none "${begin[@]}" --strength 0.5 2>message && grep -q -- '--strength' message &&
+        exits 2 run wan_ti2v none "${begin[@]}" --num_frames 1 2>message && grep -q 'one latent frame' message
+}
+ok "wan_ti2v: a picture is asked for where the class needs one, and what cannot be is refused" whole
 several() { # of several pictures diffusers hides what lies behind a prompt, instead of cutting it
     run latte several --num_images_per_prompt 2 --num_inference_steps 1 >answer && python3 - several/embeddings.safetensors "$golden/latte/expected.safetensors" <<'PYTHON'
 import json, struct, sys

@@ -37,7 +37,8 @@ def export_in_two_bytes(args, model, make_inputs, forward, loop):
     model = model.float().eval()
     with torch.no_grad():
         randomise(model)
-        model.bfloat16().float()
+        for parameter in model.parameters():  # .bfloat16() would leave those alone that the library keeps in float32
+            parameter.copy_(parameter.bfloat16())
         inputs = make_inputs()
         output = forward(inputs)
     weights = {name: tensor.bfloat16() for name, tensor in model.state_dict().items()}

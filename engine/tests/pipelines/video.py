@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Makes a whole tiny pipeline of clips (random weights, the small tokenizers of ../tokenizers) and what diffusers makes of a prompt.
 
-    video.py wan|wan_a14b|wan_i2v|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    video.py wan|wan_a14b|wan_i2v|wan_ti2v|hunyuan_video|cogvideox|latte OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids, input_ids_2 (of the positive prompt), the
 embeddings that encode_prompt gives, latents [1, channels, frames, height, width], image_u8 [1, frames, height, width, 3]; and
-call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one; of wan_i2v start.png, the first frame. Text encoders
+call.json, the arguments of the run, by the names of `ditbench generate`, of which --set changes one; of wan_i2v and
+wan_ti2v start.png, the first frame. Text encoders
 and VAEs are stored in bf16, transformers in shards; diffusers runs all in float32. Needs what export.py needs;
-wan_a14b, whose second transformer takes over below a timestep of 875, needs diffusers 0.35.2.
+wan_a14b, whose second transformer takes over below a timestep of 875, and wan_ti2v need diffusers 0.35.2. The folder of wan_ti2v is
+WanPipeline's, as Wan 2.2 TI2V-5B is published, and WanImageToVideoPipeline makes of it what is expected.
 """
 import os
 import pathlib
@@ -84,6 +86,19 @@ def wan_i2v():
                                    FlowMatchEulerDiscreteScheduler(shift=3.0))
 
 
+def wan_ti2v():
+    tokens = tokenizer(T5TokenizerFast, "umt5")
+    transformer = WanTransformer3DModel(num_attention_heads=2, attention_head_dim=12, in_channels=8, out_channels=8, text_dim=WIDTH,
+                                        freq_dim=32, ffn_dim=32, num_layers=2, rope_max_seq_len=32)
+    vae = AutoencoderKLWan(base_dim=4, decoder_base_dim=4, z_dim=8, dim_mult=[1, 1, 2, 2], num_res_blocks=1, is_residual=True, in_channels=12,
+                           out_channels=12, patch_size=2, scale_factor_temporal=4, scale_factor_spatial=16,
+                           latents_mean=[-0.8, -0.7, -0.9, 0.1, -0.2, 1.0, -0.2, 1.5],
+                           latents_std=[2.8, 1.5, 2.3, 2.7, 1.2, 1.8, 2.6, 2.1])
+    scheduler = UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, num_train_timesteps=1000, flow_shift=5.0)
+    return WanImageToVideoPipeline(tokenizer=tokens, text_encoder=t5(tokens, config=UMT5Config, model=UMT5EncoderModel), vae=vae,
+                                   scheduler=scheduler, transformer=transformer, expand_timesteps=True)
+
+
 def hunyuan_video():
     tokens, tokens_2 = tokenizer(LlamaTokenizerFast, "llama"), tokenizer(CLIPTokenizer, "clip")
     transformer = HunyuanVideoTransformer3DModel(in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=12,
@@ -122,12 +137,14 @@ def latte():
     return LattePipeline(tokens, t5(tokens), vae, transformer, DDIMScheduler(beta_schedule="linear", clip_sample=False))
 
 
-KINDS = {"wan": wan, "wan_a14b": wan_a14b, "wan_i2v": wan_i2v, "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
+KINDS = {"wan": wan, "wan_a14b": wan_a14b, "wan_i2v": wan_i2v, "wan_ti2v": wan_ti2v,
+         "hunyuan_video": hunyuan_video, "cogvideox": cogvideox, "latte": latte}
 CALLS = {
     "wan": {"guidance_scale": 5.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
     "wan_a14b": {"guidance_scale": 4.0, "guidance_scale_2": 3.0, "negative_prompt": "rain", "num_frames": 5, "max_sequence_length": 16,
                  "num_inference_steps": 6},
     "wan_i2v": {"guidance_scale": 4.0, "negative_prompt": "rain, blurred", "num_frames": 5, "max_sequence_length": 16},
+    "wan_ti2v": {"guidance_scale": 5.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 16, "width": 128},
     "hunyuan_video": {"guidance_scale": 6.0, "num_frames": 9, "max_sequence_length": 24},
     "cogvideox": {"guidance_scale": 6.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24},
     "latte": {"guidance_scale": 7.5, "negative_prompt": "rain", "num_frames": 5},
@@ -145,15 +162,21 @@ def settle(pipe):
     for seed, (name, part) in enumerate(sorted(pipe.components.items())):
         if isinstance(part, torch.nn.Module):
             shake(part.eval(), seed)
-        if is_halved(name):
+        if is_halved(name) and part is not None:
             part.to(torch.bfloat16).to(torch.float32)
 
 
 def write(pipe, out):
     """A folder as diffusers saves it; tokenizers are links to ours."""
-    pipe.save_pretrained(out)
+    published = pipe
+    if pipe.config.get("expand_timesteps"):
+        parts = {name: part for name, part in pipe.components.items() if not name.startswith("image_") and name != "transformer_2"}
+        published = WanPipeline(**parts, expand_timesteps=True)
+    published.save_pretrained(out)
     for name, part in pipe.components.items():
         folder = pathlib.Path(out, name)
+        if part is None:
+            continue
         if name.startswith("tokenizer"):
             shutil.rmtree(folder)
             folder.symlink_to(os.path.relpath(TOKENIZERS / part.folder, pathlib.Path(out).resolve()))
@@ -209,9 +232,13 @@ def watch_picture(pipe, seen):
         return seen["image_embeds"]
 
     def prepared(*args, **kwargs):
-        latents, condition = prepare(*args, **kwargs)
-        seen["latent_condition"] = condition[:1]
-        return latents, condition
+        made = prepare(*args, **kwargs)
+        if pipe.config.get("expand_timesteps"):
+            seen["first_frame_latents"] = torch.zeros_like(made[0][:1])
+            seen["first_frame_latents"][:, :, :1] = made[1][:1]
+        else:
+            seen["latent_condition"] = made[1][:1]
+        return made
 
     pipe.encode_image, pipe.prepare_latents = encoded, prepared
     return lambda: [pipe.__dict__.pop(name) for name in ("encode_image", "prepare_latents")]

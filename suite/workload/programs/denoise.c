@@ -493,6 +493,7 @@ static void put_document(dit_json_writer *w, const suite_workload *workload, con
         dit_json_put_copy(w, run, "guidance_scale_2", dit_json_member(cell->model->default_run, "guidance_scale_2"));
     put_guidance_norm(w, cell, run);
     put_reference(w, cell, run);
+    dit_json_put_copy(w, run, "first_frame", dit_json_member(cell->model->default_run, "first_frame"));
     put_noise(w, cell, run);
 }
 
