@@ -78,6 +78,17 @@ static dit_status find_list(const dit_config *config, const char *key, int capac
                          key, *count, capacity);
 }
 
+dit_status dit_config_word_at(const dit_config *config, const char *key, int index, const char **out)
+{
+    const cJSON *item = dit_json_member(config->object, key);
+    *out = NULL;
+    if (!item) return DIT_OK;
+    if (cJSON_IsArray(item)) item = cJSON_GetArrayItem(item, index);
+    *out = cJSON_GetStringValue(item);
+    if (*out) return DIT_OK;
+    return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s has no word for stage %d", key, index);
+}
+
 dit_status dit_config_read_numbers(const dit_config *config, const char *key, double min, double max, int capacity,
                                    double *out, int *count)
 {

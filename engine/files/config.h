@@ -52,6 +52,10 @@ dit_status dit_config_require_only(const dit_config *config, const dit_config_on
 dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
                                 int64_t *out, int *count);
 
+/* Gives word `index` of a key that is a list of words, or the word of one that is a word; NULL: the key is absent. Errors:
+ * DIT_ERR_JSON_VALUE where the list has no such word. */
+dit_status dit_config_word_at(const dit_config *config, const char *key, int index, const char **out);
+
 /* Reads a list of at most `capacity` numbers, likewise. */
 dit_status dit_config_read_numbers(const dit_config *config, const char *key, double min, double max, int capacity,
                                    double *out, int *count);

@@ -73,22 +73,10 @@ static const dit_config_field fields[] = {
 
 static const dit_config_only only[] = {{"decoder_conv_act_fn", "relu"}, {0}};
 
-/* What stands for stage `index`, from fine to coarse, of a key that is a word or a list of words; NULL: it is absent. */
-static dit_status word_at(const dit_config *config, const char *key, int index, const char **out)
-{
-    const cJSON *item = dit_json_member(config->object, key);
-    *out = NULL;
-    if (!item) return DIT_OK;
-    if (cJSON_IsArray(item)) item = cJSON_GetArrayItem(item, index);
-    *out = cJSON_GetStringValue(item);
-    if (*out) return DIT_OK;
-    return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s has no word for stage %d", key, index);
-}
-
 static dit_status require_word(const dit_config *config, const char *key, int index, const char *only_word)
 {
     const char *word;
-    DIT_TRY(word_at(config, key, index, &word));
+    DIT_TRY(dit_config_word_at(config, key, index, &word));
     if (!word || strcmp(word, only_word) == 0) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is %.80s, but only %s is implemented", key, word, only_word);
 }
@@ -113,7 +101,7 @@ static dit_status read_stage(const dit_config *config, int index, dc_config *c)
 {
     int stage = c->stages - 1 - index;
     const char *kind;
-    DIT_TRY(word_at(config, "decoder_block_types", index, &kind));
+    DIT_TRY(dit_config_word_at(config, "decoder_block_types", index, &kind));
     DIT_TRY(require_word(config, "decoder_norm_types", index, "rms_norm"));
     DIT_TRY(require_word(config, "decoder_act_fns", index, "silu"));
     c->attends[stage] = kind && strcmp(kind, "EfficientViTBlock") == 0;

@@ -1,5 +1,5 @@
-/* AutoencoderKLLTXVideo: the video VAE of LTX-Video with 32 x 32 pixels and 8 frames a latent, of all published versions. Decoder
- * only.
+/* AutoencoderKLLTXVideo: the video VAE of LTX-Video with 32 x 32 pixels and 8 frames a latent, of all published versions;
+ * the encoder is ltx_encoder.c.
  * Source: HaCohen et al., LTX-Video (arXiv:2501.00103); parameter names and arithmetic of AutoencoderKLLTXVideo of
  * diffusers 0.42.1.
  *
@@ -14,7 +14,7 @@
  * PyTorch's default generator; here that is seeded with the VAE's seed before each decode.
  */
 #include "engine/vae/decode_timestep.h"
-#include "engine/vae/ltx_blocks.h"
+#include "engine/vae/ltx_encoder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +53,7 @@ typedef struct {
     const float *modulation; /* [2, channels] of the last norm, or NULL */
     bool noisy;
     ltx_noise noise;
+    ltx_encoder encoder; /* loaded where it was asked for */
 } ltx;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -315,7 +316,9 @@ static dit_status ltx_load(dit_vae *vae)
         DIT_TRY(load_stage(&l, c, i, timestep, &m->stages[i]));
         m->noisy = m->noisy || c->noise[i + 1];
     }
-    return load_last(&l, m, c->widths[c->stages - 1] / c->factors[c->stages - 1], timestep);
+    DIT_TRY(load_last(&l, m, c->widths[c->stages - 1] / c->factors[c->stages - 1], timestep));
+    if (!vae->params.encoder) return DIT_OK;
+    return ltx_load_encoder(&l, &vae->params.config, c->spatial, c->temporal, &m->encoder);
 }
 
 static dit_status ltx_allocate(dit_vae *vae)
@@ -369,11 +372,22 @@ static dit_status ltx_decode(dit_vae *vae, vae_source latents, vae_extents size,
     return walk_decoder(&w, x, image);
 }
 
+static dit_status ltx_encode(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar)
+{
+    ltx *m = vae->state;
+    const dit_vae_facts *facts = &vae->facts;
+    ltx_walk w = {.walk = {.memory = &vae->memory}, .vae = vae, .eps = (float)m->c.eps};
+    const vae_extents clip = {dit_vae_output_frames(facts, size.frames), size.height * facts->spatial,
+                              size.width * facts->spatial};
+    return ltx_walk_encoder(&w, &m->encoder, image, clip, mean, logvar);
+}
+
 const dit_vae_class dit_vae_autoencoder_kl_ltx_video = {
     .class_name = "AutoencoderKLLTXVideo",
     .decoder = DIT_ROWS_LTX,
     .read_facts = ltx_read_facts,
     .load = ltx_load,
     .decode = ltx_decode,
+    .encode = ltx_encode,
     .allocate = ltx_allocate,
 };

@@ -63,7 +63,8 @@ static dit_rows every(float *frame, const vae_tensor *x, int64_t row, int64_t co
                       .stride = step * x->width * x->channels};
 }
 
-void vae_shortcut_add(const vae_walk *walk, const vae_shortcut *s, vae_tensor kept, bool begins, vae_tensor y)
+/* y += the kept x, or with `fresh`, where s leads down, y = it. */
+static void bring(const vae_walk *walk, const vae_shortcut *s, vae_tensor kept, bool begins, bool fresh, vae_tensor y)
 {
     vae_memory *m = walk->memory;
     float *from = vae_tensor_data(m, &kept), *to = vae_tensor_data(m, &y);
@@ -78,6 +79,21 @@ void vae_shortcut_add(const vae_walk *walk, const vae_shortcut *s, vae_tensor ke
         float *far = (s->down ? from : to) + frame * fine->height * fine->width * fine->channels;
         dit_rows at = every(near, coarse, 0, 0, 1);
         dit_rows spread = every(far, fine, in_space / s->space, in_space % s->space, s->space);
-        layer_linear_add(m->rt, &s->place[place], s->down ? spread : at, s->down ? at : spread, NULL, 0);
+        if (fresh && !place)
+            layer_linear(m->rt, &s->place[place], spread, at, DIT_ACT_NONE);
+        else
+            layer_linear_add(m->rt, &s->place[place], s->down ? spread : at, s->down ? at : spread, NULL, 0);
     }
+}
+
+void vae_shortcut_add(const vae_walk *walk, const vae_shortcut *s, vae_tensor kept, bool begins, vae_tensor y)
+{
+    bring(walk, s, kept, begins, false, y);
+}
+
+vae_tensor vae_shortcut_reduce(const vae_walk *walk, const vae_shortcut *s, vae_tensor x, int to)
+{
+    vae_tensor y = {to, x.frames / s->time, x.height / s->space, x.width / s->space, s->out, x.band};
+    bring(walk, s, x, false, true, y);
+    return y;
 }

@@ -22,5 +22,8 @@ dit_status vae_make_shortcut(const vae_loader *l, int64_t in, int64_t out, int64
 vae_tensor vae_shortcut_keep(const vae_walk *walk, vae_tensor x);
 /* y += the kept x, brought to y's grid. `begins`: the first chunk of a clip, whose one frame stands for a cell in time. */
 void vae_shortcut_add(const vae_walk *walk, const vae_shortcut *shortcut, vae_tensor kept, bool begins, vae_tensor y);
+/* Brings x down to the grid of cells, into slot `to`, by a shortcut that leads down; no frame of the first cell is missing. Where
+ * the result has all values of a cell, they become channels, the place fastest. */
+vae_tensor vae_shortcut_reduce(const vae_walk *walk, const vae_shortcut *shortcut, vae_tensor x, int to);
 
 #endif

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the folders of VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi,
-vae_hunyuan_video15, vae_hunyuan_video15_unmatched, and of pictures vae_dc and vae_dc_interpolate.
+"""Makes the folders of VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_ltx_video_encoder,
+vae_ltx_video_encoder_folds, vae_mochi, vae_hunyuan_video15, vae_hunyuan_video15_unmatched, and of pictures vae_dc and vae_dc_interpolate.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/later_vae.py OUT [FOLDER...]
 
-Weights are rounded to bf16 and stored so, without the encoder's; diffusers decodes in float32. `temb` of the inputs is the decode
-timestep. Noise that a decoder adds is that of torch.manual_seed(0) before the decode.
+Weights are rounded to bf16 and stored so, the encoder's only where something is encoded; diffusers computes in float32. `temb` of the
+inputs is the decode timestep. Noise that a decoder adds is that of torch.manual_seed(0) before the decode. encode_logvar is as it leaves
+the encoder, before it is clamped.
 """
 import json
 import sys
@@ -56,6 +57,18 @@ KINDS = {
         "decoder_spatio_temporal_scaling": [True, False], "decoder_inject_noise": [False] * 3, "upsample_residual": [True, False],
         "upsample_factor": [1, 1], "timestep_conditioning": False, "spatial_compression_ratio": 8, "temporal_compression_ratio": 2},
         [1, 6, 4, 3, 4], None, "Convolutions look back only; patches of 4 x 4 pixels; a selection that repeats channels."),
+    "vae_ltx_video_encoder": (AutoencoderKLLTXVideo, {
+        **LTX, "block_out_channels": [4, 8, 8], "layers_per_block": [1, 2, 1, 1], "decoder_block_out_channels": [4, 4, 4],
+        "decoder_layers_per_block": [1, 1, 1, 1], "decoder_causal": False, "decoder_spatio_temporal_scaling": [True, True, False],
+        "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3, "upsample_factor": [1] * 3, "timestep_conditioning": False},
+        [1, 6, 2, 2, 3], None, "The encoder as in 0.9.0: convolutions of stride 2, blocks that change their width.", [2, 3, 9, 16, 24]),
+    "vae_ltx_video_encoder_folds": (AutoencoderKLLTXVideo, {
+        **LTX, "block_out_channels": [4, 8, 16, 16], "layers_per_block": [1, 1, 2, 1], "down_block_types": ["LTXVideo095DownBlock3D"] * 4,
+        "downsample_type": ["spatial", "temporal", "spatiotemporal", "conv"], "spatio_temporal_scaling": [True, True, True, True],
+        "decoder_block_out_channels": [4, 4, 4], "decoder_layers_per_block": [1, 1, 1, 1], "decoder_causal": False,
+        "decoder_spatio_temporal_scaling": [True, True, False], "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3,
+        "upsample_factor": [1] * 3, "timestep_conditioning": False, "spatial_compression_ratio": 8, "temporal_compression_ratio": 4},
+        [1, 6, 2, 2, 3], None, "The encoder as from 0.9.5 on: cells become channels, led around by their means.", [1, 3, 9, 24, 16]),
     "vae_mochi": (AutoencoderKLMochi, {
         "_class_name": "AutoencoderKLMochi", "_diffusers_version": "0.42.1", "in_channels": 15, "out_channels": 3, "latent_channels": 4,
         "encoder_block_out_channels": [32, 32, 32], "decoder_block_out_channels": [32, 32, 64], "layers_per_block": [1, 1, 0, 0],
@@ -93,7 +106,7 @@ def decode(model, latents, temb):
 
 
 def make(out, name):
-    kind, config, shape, temb, text = KINDS[name]
+    kind, config, shape, temb, text, *picture = KINDS[name]
     torch.manual_seed(1)
     arguments = {key: value for key, value in config.items() if not key.startswith("_")}
     model = kind(**arguments).eval()
@@ -106,13 +119,20 @@ def make(out, name):
     model = model.to(torch.bfloat16).float()
     inputs = {"latents": torch.randn(shape)} | ({} if temb is None else {"temb": torch.tensor([temb])})
     output = {"output": decode(model, inputs["latents"], temb)}
+    if picture:
+        randomise(model.encoder)
+        model = model.to(torch.bfloat16).float()
+        inputs["encode_image"] = torch.rand(picture[0]) * 2 - 1
+        made = model.encode(inputs["encode_image"]).latent_dist
+        output |= {"encode_mean": made.mean, "encode_logvar": model.encoder(inputs["encode_image"])[:, len(made.mean[0]):]}
     noisy = any(config.get("decoder_inject_noise", []))
     far = "not comparable, as noise is drawn in its type" if noisy else \
         f'{distance(output["output"], decode(model.double(), inputs["latents"].double(), temb)):.2g}'
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    weights = {key: value.to(torch.bfloat16) for key, value in model.state_dict().items() if not key.startswith("encoder.")}
+    weights = {key: value.to(torch.bfloat16) for key, value in model.state_dict().items()
+               if picture or not key.startswith("encoder.")}
     save(folder / "diffusion_pytorch_model.safetensors", weights)
     save(folder / "inputs.safetensors", inputs)
     save(folder / "output.safetensors", output)
