@@ -45,9 +45,10 @@ enum {
     DIT_CASE_TANH = 1 << 24,      /* activation: tanh */
     DIT_CASE_SEEN = 25,           /* attention, not on devices: the lowest of 4 bits with a dit_mask_kind */
     DIT_CASE_CAPPED = 1 << 29,    /* attention: logits are capped, where many of them are near the cap */
+    DIT_CASE_ENTRIES = 1 << 30, /* the rows are those of each of DIT_CASE_ENTRY_COUNT batch entries, which lie apart */
 };
 
-enum { DIT_CASE_SIZES = 6 };
+enum { DIT_CASE_SIZES = 6, DIT_CASE_ENTRY_COUNT = 5 };
 typedef struct {
     dit_operator op;
     int64_t size[DIT_CASE_SIZES]; /* kernels/cases/OPERATOR.c names them in this order; 0: the case has none */

@@ -83,6 +83,7 @@ static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, 
 DIT_OPERATOR_LIST(HOST_OPERATOR)
 
 static const dit_kernels host_table = {.name = "host",
+                                       .entries = true,
                                        .linear_pack = host_linear_pack,
 #define HOST_ENTRY(ID, name, ...) .name = host_##name,
                                        DIT_OPERATOR_LIST(HOST_ENTRY)};

@@ -19,6 +19,7 @@ extern "C" {
 /* One backend's operators. Every entry is required; a backend that lacks an operator of its own enters ref's. */
 typedef struct {
     const char *name; /* "ref", "cpu" */
+    bool entries;     /* operators with a dit_entries take several batch entries in a call */
     /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
      * w[i] is [rows[i], k]; bias[i] may be NULL only if all are. The sources may be freed afterwards. */
     dit_status (*linear_pack)(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,

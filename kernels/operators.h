@@ -27,6 +27,25 @@ typedef enum {
     DIT_ACT_COUNT
 } dit_activation;
 
+/* Rows that come in batch entries. Each entry has `rows` rows, 0: all rows are one entry. What belongs to an entry lies so
+ * many floats behind what belongs to the one before: its rows of x and y, and the vectors that differ by entry. Only
+ * tables with `dit_kernels.entries` take several entries. */
+typedef struct {
+    int64_t rows, x, y, vector;
+} dit_entries;
+
+/* Where a row lies: its number in its entry, and the floats from the first row of x and y, and from the first entry's
+ * vectors. */
+typedef struct {
+    int64_t row, x, y, vector;
+} dit_row;
+static inline dit_row dit_row_of(const dit_entries *entries, int64_t row, int64_t ldx, int64_t ldy)
+{
+    int64_t entry = entries->rows ? row / entries->rows : 0, own = row - entry * entries->rows;
+    dit_row at = {own, entry * entries->x + own * ldx, entry * entries->y + own * ldy, entry * entries->vector};
+    return at;
+}
+
 /* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
 typedef struct {
     int64_t n, k;
@@ -44,7 +63,8 @@ typedef struct {
     int64_t ldy;
     dit_activation activation; /* applied to (x W^T + b) */
     const float *residual;     /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
-    const float *gate;         /* NULL (all ones), or [n] broadcast over rows; only with residual */
+    const float *gate;         /* NULL (all ones), or [n] broadcast over an entry's rows; only with residual */
+    dit_entries entries;       /* y: of residual, too; vector: of gate */
 } dit_linear_args;
 
 typedef struct {
@@ -100,7 +120,8 @@ typedef struct {
     int64_t ldy;
     float eps;
     const float *weight, *bias; /* [C] or NULL */
-    const float *scale, *shift; /* [C] or NULL: modulation, broadcast over rows */
+    const float *scale, *shift; /* [C] or NULL: modulation, broadcast over an entry's rows */
+    dit_entries entries;        /* vector: of scale and shift */
 } dit_norm_args;
 
 /* Normalises and rotates heads in place. With `weight`: x = norm(x) * weight + bias over D. Then, with `cos`, rotary
@@ -113,7 +134,8 @@ typedef struct {
     const float *weight; /* [D] or NULL: no norm */
     const float *bias;   /* [D] or NULL; only with weight */
     float eps;
-    const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary */
+    const float *cos, *sin; /* [rows of an entry, D] (each value twice) or NULL: no rotary */
+    dit_entries entries;    /* vector: of cos and sin */
 } dit_qk_norm_rope_args;
 
 /* dst[i0,i1,i2,:] = src[i0,i1,i2,:], `inner` floats contiguous; strides in floats. Packing for exchanges. */

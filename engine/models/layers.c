@@ -57,14 +57,30 @@ static bool is_joined(dit_rows x)
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
+/* Calls of an operator that a model asks for over batch entries: one for all of them where the backend takes entries, so
+ * that threads wait at one end instead of many, else one for each. */
+typedef struct {
+    int64_t calls, rows; /* rows of a call */
+    dit_entries entries;
+} entry_calls;
+
+static entry_calls calls_of(const dit_runtime *rt, dit_rows x, dit_rows y, int64_t vector)
+{
+    if (!x.rows) return (entry_calls){0};
+    if (!rt->kernels->entries) return (entry_calls){.calls = x.batch, .rows = x.rows};
+    return (entry_calls){.calls = 1, .rows = x.batch * x.rows, .entries = {x.rows, x.stride, y.stride, vector}};
+}
+
 static void linear_entries(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, dit_activation activation,
                            bool add, const float *gate, int64_t gate_stride)
 {
     if (is_joined(x) && is_joined(y) && !gate) x = rows_joined(x), y = rows_joined(y);
-    for (int64_t b = 0; b < x.batch && x.rows; b++) {
+    entry_calls entries = calls_of(rt, x, y, gate_stride);
+    for (int64_t b = 0; b < entries.calls; b++) {
         dit_rows from = rows_entry(x, b), to = rows_entry(y, b);
         ops_linear(rt, &(dit_linear_args){.weights = linear,
-                                          .rows = from.rows,
+                                          .rows = entries.rows,
+                                          .entries = entries.entries,
                                           .x = from.data,
                                           .ldx = from.ld,
                                           .y = to.data,
@@ -161,10 +177,12 @@ void layer_gate(dit_runtime *rt, dit_rows gate, dit_rows value, dit_activation a
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm)
 {
     if (is_joined(x) && is_joined(y) && !norm->shift && !norm->scale) x = rows_joined(x), y = rows_joined(y);
-    for (int64_t b = 0; b < x.batch; b++) {
+    entry_calls entries = calls_of(rt, x, y, norm->modulation_stride);
+    for (int64_t b = 0; b < entries.calls; b++) {
         dit_rows from = rows_entry(x, b), to = rows_entry(y, b);
         int64_t at = b * norm->modulation_stride;
-        ops_norm(rt, &(dit_norm_args){.rows = from.rows,
+        ops_norm(rt, &(dit_norm_args){.rows = entries.rows,
+                                      .entries = entries.entries,
                                       .C = from.cols,
                                       .x = from.data,
                                       .ldx = from.ld,
@@ -209,8 +227,10 @@ void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm)
 {
     if (!norm->weight && !norm->cos) return;
     if (is_joined(x) && !norm->cos) x = rows_joined(x);
-    for (int64_t b = 0; b < x.batch; b++)
-        ops_qk_norm_rope(rt, &(dit_qk_norm_rope_args){.rows = x.rows,
+    entry_calls entries = calls_of(rt, x, x, norm->rotary_stride);
+    for (int64_t b = 0; b < entries.calls; b++)
+        ops_qk_norm_rope(rt, &(dit_qk_norm_rope_args){.rows = entries.rows,
+                                                      .entries = entries.entries,
                                                       .H = norm->H,
                                                       .D = norm->D,
                                                       .x = rows_entry(x, b).data,

@@ -74,6 +74,7 @@ static const struct {
     {RELATIVE, "relative"},
     {REPLICATE, "replicate"},
     {CAPPED, "capped"},
+    {ENTRIES, "entries"},
     {BIAS, "bias"},
     {MASK, "mask"},
     {GELU, "gelu"},

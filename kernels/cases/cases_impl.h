@@ -35,10 +35,23 @@ enum {
     RELATIVE = DIT_CASE_RELATIVE,
     CAPPED = DIT_CASE_CAPPED,
     REPLICATE = DIT_CASE_REPLICATE,
+    ENTRIES = DIT_CASE_ENTRIES,
     TIMED = DIT_CASE_TIMED,
     LARGE = DIT_CASE_TIMED | DIT_CASE_LARGE,
     ON_DEVICE = DIT_CASE_TIMED | DIT_CASE_ON_DEVICE,
 };
+
+/* Returns the number of batch entries. */
+static inline int64_t dit_case_entries(const dit_kernel_case *c)
+{
+    return c->flags & ENTRIES ? DIT_CASE_ENTRY_COUNT : 1;
+}
+
+/* Returns the floats from an entry of `rows` rows to the next: a row of nobody's lies between them. */
+static inline int64_t dit_case_entry_stride(const dit_kernel_case *c, int64_t rows, int64_t ld)
+{
+    return c->flags & ENTRIES ? (rows + 1) * ld : rows * ld;
+}
 
 /* What one call runs on: the tested table or the reference, the weights that this table packed, and its own output. An
  * operator that can compute rows by themselves computes rows [first, first + count). */

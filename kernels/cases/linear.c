@@ -32,16 +32,17 @@ static dit_status prepare(dit_case_run *run)
     const dit_kernel_case *c = run->c;
     const sizes *s = sizes_of(c);
     bool bias = c->flags & BIAS;
-    DIT_TRY(dit_case_fill(run, 0, s->rows * dit_case_stride(c, s->k), 0, 1));
+    int64_t entries = dit_case_entries(c);
+    DIT_TRY(dit_case_fill(run, 0, entries * dit_case_entry_stride(c, s->rows, dit_case_stride(c, s->k)), 0, 1));
     DIT_TRY(dit_case_fill_as(run, DIT_CASE_PACKED, 1, s->n * s->k, 0, 1 / sqrtf((float)s->k)));
     DIT_TRY(dit_case_fill_as(run, DIT_CASE_PACKED, 2, s->n, 0, 1));
-    DIT_TRY(dit_case_fill_as(run, dit_case_aside(c), 3, s->n, 0, 1));
+    DIT_TRY(dit_case_fill_as(run, dit_case_aside(c), 3, entries * s->n, 0, 1));
     /* packed in two pieces, as fused projections are */
     int64_t pieces[2] = {s->n / 3, s->n - s->n / 3};
     const float *w[2] = {run->in[1], run->in[1] + pieces[0] * s->k};
     const float *b[2] = {bias ? run->in[2] : NULL, bias ? run->in[2] + pieces[0] : NULL};
     DIT_TRY(dit_case_pack(run, s->k, 2, w, b, pieces));
-    return dit_case_outputs(run, s->rows * dit_case_stride(c, s->n), 0);
+    return dit_case_outputs(run, entries * dit_case_entry_stride(c, s->rows, dit_case_stride(c, s->n)), 0);
 }
 
 static void call(dit_case_run *run, const dit_case_target *to)
@@ -54,7 +55,16 @@ static void call(dit_case_run *run, const dit_case_target *to)
     args.activation = dit_case_activation(c);
     args.residual = c->flags & RESIDUAL ? args.y : NULL;
     args.gate = c->flags & GATE ? run->in[3] : NULL;
-    to->table->linear(run->pool, &args);
+    dit_entries apart = {args.rows, dit_case_entry_stride(c, args.rows, ldx), dit_case_entry_stride(c, args.rows, ldy),
+                         sizes_of(c)->n};
+    if (to->table->entries && dit_case_entries(c) > 1) args.entries = apart, args.rows *= dit_case_entries(c);
+    for (int64_t done = 0; done < dit_case_entries(c) * apart.rows; done += args.rows) {
+        to->table->linear(run->pool, &args);
+        args.x += apart.x;
+        args.y += apart.y;
+        if (args.residual) args.residual = args.y;
+        if (args.gate) args.gate += apart.vector;
+    }
 }
 
 #define LINEAR(rows, n, k, flags)                                                                                      \
@@ -79,6 +89,10 @@ static const dit_kernel_case checked[] = {
     LINEAR(31, 16, 4608, BIAS | RESIDUAL),
     LINEAR(2, 700, 256, BIAS | SILU),
     LINEAR(11, 70, 96, BIAS | ERF | GATED),
+    LINEAR(1, 33, 20, BIAS | ENTRIES),
+    LINEAR(16, 130, 513, BIAS | SILU | GATED | STRIDED | ENTRIES),
+    LINEAR(64, 50, 1025, GATED | ENTRIES),
+    LINEAR(145, 97, 33, BIAS | GELU | RESIDUAL | ENTRIES),
     LINEAR(1, 6912, 1152, BIAS | TIMED),
     LINEAR(120, 2304, 1152, BIAS | LARGE),
     LINEAR(256, 3456, 1152, BIAS | LARGE),

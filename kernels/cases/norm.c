@@ -14,10 +14,12 @@ static const sizes *sizes_of(const dit_kernel_case *c)
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);
-    int64_t floats = s->rows * dit_case_stride(run->c, s->C);
+    int64_t entries = dit_case_entries(run->c);
+    int64_t floats = entries * dit_case_entry_stride(run->c, s->rows, dit_case_stride(run->c, s->C));
     DIT_TRY(dit_case_fill(run, 0, floats, 1, 2));
     for (int slot = 1; slot < 5; slot++)
-        DIT_TRY(dit_case_fill_as(run, slot < 3 ? DIT_CASE_STORED : dit_case_aside(run->c), slot, s->C, 0.5f, 1));
+        DIT_TRY(
+            dit_case_fill_as(run, slot < 3 ? DIT_CASE_STORED : dit_case_aside(run->c), slot, entries * s->C, 0.5f, 1));
     return dit_case_outputs(run, floats, 0);
 }
 
@@ -29,7 +31,15 @@ static void call(dit_case_run *run, const dit_case_target *to)
     args.ldx = args.ldy = dit_case_stride(c, args.C);
     if (c->flags & BIAS) args.weight = run->in[1], args.bias = run->in[2];
     if (c->flags & MODULATE) args.scale = run->in[3], args.shift = run->in[4];
-    to->table->norm(run->pool, &args);
+    int64_t stride = dit_case_entry_stride(c, args.rows, args.ldx);
+    dit_entries apart = {args.rows, stride, stride, args.C};
+    if (to->table->entries && dit_case_entries(c) > 1) args.entries = apart, args.rows *= dit_case_entries(c);
+    for (int64_t done = 0; done < dit_case_entries(c) * apart.rows; done += args.rows) {
+        to->table->norm(run->pool, &args);
+        args.x += apart.x;
+        args.y += apart.y;
+        if (args.scale) args.scale += apart.vector, args.shift += apart.vector;
+    }
 }
 
 #define NORM(rows, C, flags)                                                                                           \
@@ -48,6 +58,8 @@ static const dit_kernel_case checked[] = {
     NORM(5, 65, BIAS | MODULATE | STRIDED | RMS),
     NORM(3, 16384, MODULATE | RMS),
     NORM(2, 16384, BIAS),
+    NORM(7, 65, MODULATE | STRIDED | ENTRIES),
+    NORM(40, 1152, BIAS | MODULATE | RMS | ENTRIES),
     NORM(4096, 1152, MODULATE | TIMED),
     NORM(1536, 3072, MODULATE | TIMED),
     NORM(1536, 3072, MODULATE | RMS | TIMED),

@@ -14,16 +14,18 @@ static const sizes *sizes_of(const dit_kernel_case *c)
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);
+    int64_t angles = dit_case_entries(run->c) * s->rows * s->D;
     DIT_TRY(dit_case_fill(run, 0, s->D, 1, 0.3f));
-    DIT_TRY(dit_case_fill_as(run, DIT_CASE_FP32, 1, s->rows * s->D, 0, 1));
-    DIT_TRY(dit_case_fill_as(run, DIT_CASE_FP32, 2, s->rows * s->D, 0, 1));
+    DIT_TRY(dit_case_fill_as(run, DIT_CASE_FP32, 1, angles, 0, 1));
+    DIT_TRY(dit_case_fill_as(run, DIT_CASE_FP32, 2, angles, 0, 1));
     DIT_TRY(dit_case_fill(run, 3, s->D, 0.5f, 1));
-    for (int64_t i = 0; i + 1 < s->rows * s->D; i += 2) {
+    for (int64_t i = 0; i + 1 < angles; i += 2) {
         float angle = run->in[1][i];
         run->in[1][i] = run->in[1][i + 1] = cosf(angle);
         run->in[2][i] = run->in[2][i + 1] = sinf(angle);
     }
-    return dit_case_outputs(run, s->rows * dit_case_stride(run->c, s->H * s->D), 0);
+    int64_t ld = dit_case_stride(run->c, s->H * s->D);
+    return dit_case_outputs(run, dit_case_entries(run->c) * dit_case_entry_stride(run->c, s->rows, ld), 0);
 }
 
 static void call(dit_case_run *run, const dit_case_target *to)
@@ -37,7 +39,14 @@ static void call(dit_case_run *run, const dit_case_target *to)
     args.bias = c->flags & BIAS ? run->in[3] : NULL;
     args.cos = c->flags & ROPE ? run->in[1] : NULL;
     args.sin = c->flags & ROPE ? run->in[2] : NULL;
-    to->table->qk_norm_rope(run->pool, &args);
+    int64_t stride = dit_case_entry_stride(c, s->rows, args.ldx);
+    dit_entries apart = {s->rows, stride, stride, s->rows * s->D};
+    if (to->table->entries && dit_case_entries(c) > 1) args.entries = apart, args.rows *= dit_case_entries(c);
+    for (int64_t done = 0; done < dit_case_entries(c) * apart.rows; done += args.rows) {
+        to->table->qk_norm_rope(run->pool, &args);
+        args.x += apart.x;
+        if (args.cos) args.cos += apart.vector, args.sin += apart.vector;
+    }
 }
 
 #define QK(rows, H, D, flags)                                                                                          \
@@ -53,6 +62,7 @@ static const dit_kernel_case checked[] = {
     QK(3, 2, 1, NORMED | BIAS),
     QK(7, 3, 40, NORMED),
     QK(33, 2, 88, NORMED | BIAS | ROPE | STRIDED),
+    QK(33, 2, 88, NORMED | RMS | ROPE | STRIDED | ENTRIES),
     QK(1536, 24, 128, NORMED | RMS | ROPE | STRIDED | TIMED),
     QK(4608, 24, 128, NORMED | RMS | ROPE | ON_DEVICE),
 };

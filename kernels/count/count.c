@@ -27,6 +27,7 @@ static dit_status count_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k,
 DIT_OPERATOR_LIST(COUNT_NOTHING)
 
 static const dit_kernels count_table = {.name = "count",
+                                        .entries = true,
                                         .linear_pack = count_linear_pack,
 #define COUNT_ENTRY(ID, name, ...) .name = count_##name,
                                         DIT_OPERATOR_LIST(COUNT_ENTRY)};

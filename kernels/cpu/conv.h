@@ -80,7 +80,7 @@ static void conv_job(void *context, int64_t begin, int64_t end, int worker)
     float *gathered = dit_pool_scratch(plan->pool, worker), *sums = gathered + plan->rows_per_job * conv->ldx;
     for (int64_t job = begin; job < end; job++) {
         int64_t first = job % groups * plan->panels_per_job;
-        linear_rows rows = {.begin = job / groups * plan->rows_per_job, .x = gathered, .ldx = conv->ldx};
+        linear_rows rows = {.entries = 1, .begin = job / groups * plan->rows_per_job, .x = gathered, .ldx = conv->ldx};
         rows.count = linear_min(plan->rows_per_job, conv->linear.rows - rows.begin);
         for (int64_t k0 = 0; k0 < k; k0 += plan->depth) {
             int64_t depth = linear_min(plan->depth, k - k0);

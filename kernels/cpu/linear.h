@@ -91,31 +91,45 @@ static dit_status cpu_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, i
     return DIT_OK;
 }
 
-/* Finishes rows [row, row + rows) of a panel of y. `sums` is TILE_WIDTH wide, with row stride `stride`. What the compiler
- * knows of the layer, it does not ask for each vector. */
-DIT_INLINE void linear_finish_as(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel, const float *sums,
-                                 int64_t stride, dit_activation activation, bool residual)
+/* Where rows of one entry go. */
+typedef struct {
+    float *y;              /* the first of the rows */
+    const float *residual; /* as y, or NULL */
+    const float *gate;     /* the entry's, or NULL */
+} linear_target;
+
+static linear_target linear_target_of(const dit_linear_args *a, int64_t entry, int64_t row)
+{
+    int64_t at = entry * a->entries.y + row * a->ldy;
+    return (linear_target){a->y + at, a->residual ? a->residual + at : NULL,
+                           a->gate ? a->gate + entry * a->entries.vector : NULL};
+}
+
+/* Finishes `rows` rows of a panel of y. `sums` is TILE_WIDTH wide, with row stride `stride`. What the compiler knows of the
+ * layer, it does not ask for each vector. */
+DIT_INLINE void linear_finish_as(const dit_linear_args *a, const linear_target *to, int64_t rows, int64_t panel,
+                                 const float *sums, int64_t stride, dit_activation activation, bool residual)
 {
     int64_t begin = panel * TILE_WIDTH, end = linear_min(begin + TILE_WIDTH, a->weights->n);
     for (int64_t column = begin; column < end; column += VF_LANES) {
         int64_t left = end - column;
         vf bias = a->weights->bias ? vf_load(a->weights->bias + column) : vf_zero();
-        vf gate = residual && a->gate ? vf_load_next(a->gate + column, left) : vf_set1(1.0f);
+        vf gate = residual && to->gate ? vf_load_next(to->gate + column, left) : vf_set1(1.0f);
         for (int64_t i = 0; i < rows; i++) {
-            int64_t at = (row + i) * a->ldy + column;
+            int64_t at = i * a->ldy + column;
             vf value = vf_load(sums + i * stride + column - begin);
             if (a->weights->bias) value = value + bias;
             value = vf_activation(value, activation);
-            if (residual) value = vf_fma(gate, value, vf_load_next(a->residual + at, left));
-            vf_store_next(a->y + at, value, left);
+            if (residual) value = vf_fma(gate, value, vf_load_next(to->residual + at, left));
+            vf_store_next(to->y + at, value, left);
         }
     }
 }
 
-static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel, const float *sums,
-                          int64_t stride)
+static void linear_finish(const dit_linear_args *a, const linear_target *to, int64_t rows, int64_t panel,
+                          const float *sums, int64_t stride)
 {
-#define LINEAR_FINISH(activation, residual) linear_finish_as(a, row, rows, panel, sums, stride, activation, residual)
+#define LINEAR_FINISH(activation, residual) linear_finish_as(a, to, rows, panel, sums, stride, activation, residual)
     bool residual = a->residual != NULL;
     switch (a->activation) {
     case DIT_ACT_GELU_TANH: LINEAR_FINISH(DIT_ACT_GELU_TANH, residual); break;
@@ -134,26 +148,28 @@ static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, i
 
 /* Brings what linear_finish will read and write of a panel's rows into the cache, while a tile is multiplied: it is a line
  * of each row, which no processor foresees. */
-static void linear_expect(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel)
+static void linear_expect(const dit_linear_args *a, const linear_target *to, int64_t rows, int64_t panel)
 {
     enum { LINE = 16 };
     for (int64_t i = 0; i < rows; i++)
         for (int64_t column = 0; column < TILE_WIDTH; column += LINE) {
-            int64_t at = (row + i) * a->ldy + linear_min(panel * TILE_WIDTH + column, a->weights->n - 1);
-            __builtin_prefetch(a->y + at, 1);
-            if (a->residual) __builtin_prefetch(a->residual + at);
+            int64_t at = i * a->ldy + linear_min(panel * TILE_WIDTH + column, a->weights->n - 1);
+            __builtin_prefetch(to->y + at, 1);
+            if (to->residual) __builtin_prefetch(to->residual + at);
         }
 }
 
 typedef struct {
     const dit_linear_args *args;
     dit_pool *pool;
-    int64_t panels, panels_per_job, row_blocks, rows_per_job, depth;
+    int64_t panels, panels_per_job, depth;
+    int64_t entries, entries_per_job, rows, row_blocks, rows_per_job; /* rows, row blocks: of an entry */
 } linear_plan;
 
+/* What a job multiplies: rows [begin, begin + count) of each of its entries, and the piece of x of one cut. */
 typedef struct {
-    int64_t begin, count; /* of y        */
-    const float *x;       /* of one cut  */
+    int64_t entry, entries, begin, count;
+    const float *x; /* of the first entry's first row */
     int64_t ldx;
 } linear_rows;
 
@@ -164,30 +180,34 @@ static const float *linear_weights(const linear_plan *plan, int64_t panel, int64
     return w->packed + panel * TILE_WIDTH * w->k + k0 * linear_panel_width(w->n, panel);
 }
 
-/* Multiplies one cut of one panel with the job's rows; rows->x begins at the cut. `next` is the weights of the cut that
- * follows: every tile prefetches its share of them. */
+/* Multiplies one cut of one panel with the job's rows. `next` is the weights of the cut that follows: every tile
+ * prefetches its share of them. */
 static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64_t panel, int64_t k0, const float *next,
                          float *sums)
 {
-    const dit_linear *w = plan->args->weights;
+    const dit_linear_args *a = plan->args;
+    const dit_linear *w = a->weights;
     int64_t width = linear_panel_width(w->n, panel), stride = plan->panels_per_job * TILE_WIDTH;
+    int64_t tiles = rows->entries * linear_ceil_div(rows->count, TILE_ROWS);
     bool last = k0 + plan->depth >= w->k;
-    tile_args t = {.depth = linear_min(plan->depth, w->k - k0), .a_row = rows->ldx, .a_depth = 1};
+    tile_args t = {.depth = linear_min(plan->depth, w->k - k0), .a_row = rows->ldx, .a_depth = 1, .c = sums};
     t.b = linear_weights(plan, panel, k0);
     t.b_depth = width;
     t.c_row = stride;
     t.accumulate = k0 > 0;
-    t.prefetch_step = next ? linear_ceil_div(TILE_WIDTH, linear_ceil_div(rows->count, TILE_ROWS)) : 0;
+    t.prefetch_step = next ? linear_ceil_div(TILE_WIDTH, tiles) : 0;
     t.prefetch = next ? next : t.b;
-    for (int64_t i = 0; i < rows->count; i += TILE_ROWS) {
-        int64_t count = linear_min(TILE_ROWS, rows->count - i);
-        t.a = rows->x + i * rows->ldx;
-        t.c = sums + i * stride;
-        if (last) linear_expect(plan->args, rows->begin + i, count, panel);
-        tile_functions[width / VF_LANES - 1][count - 1](&t);
-        t.prefetch += t.depth * t.prefetch_step;
-        if (last) linear_finish(plan->args, rows->begin + i, count, panel, t.c, stride);
-    }
+    for (int64_t entry = 0; entry < rows->entries; entry++)
+        for (int64_t i = 0, count; i < rows->count; i += count) {
+            linear_target to = linear_target_of(a, rows->entry + entry, rows->begin + i);
+            count = linear_min(TILE_ROWS, rows->count - i);
+            t.a = rows->x + entry * a->entries.x + i * rows->ldx;
+            if (last) linear_expect(a, &to, count, panel);
+            tile_functions[width / VF_LANES - 1][count - 1](&t);
+            t.prefetch += t.depth * t.prefetch_step;
+            if (last) linear_finish(a, &to, count, panel, t.c, stride);
+            t.c += count * stride;
+        }
 }
 
 /* Multiplies one cut of panels [first, last), which all read the piece of x from the cache. */
@@ -210,33 +230,41 @@ static void linear_job(void *context, int64_t begin, int64_t end, int worker)
     const dit_linear_args *a = plan->args;
     int64_t groups = linear_ceil_div(plan->panels, plan->panels_per_job);
     for (int64_t job = begin; job < end; job++) {
-        int64_t first = job % groups * plan->panels_per_job;
-        linear_rows rows = {.begin = job / groups * plan->rows_per_job};
-        rows.count = linear_min(plan->rows_per_job, a->rows - rows.begin);
+        int64_t first = job % groups * plan->panels_per_job, block = job / groups;
+        linear_rows rows = {.entry = block / plan->row_blocks * plan->entries_per_job,
+                            .begin = block % plan->row_blocks * plan->rows_per_job};
+        rows.entries = linear_min(plan->entries_per_job, plan->entries - rows.entry);
+        rows.count = linear_min(plan->rows_per_job, plan->rows - rows.begin);
         rows.ldx = a->ldx;
         for (int64_t k0 = 0; k0 < a->weights->k; k0 += plan->depth) {
-            rows.x = a->x + rows.begin * a->ldx + k0;
+            rows.x = a->x + rows.entry * a->entries.x + rows.begin * a->ldx + k0;
             linear_cut(plan, &rows, first, linear_min(first + plan->panels_per_job, plan->panels), k0,
                        dit_pool_scratch(plan->pool, worker));
         }
     }
 }
 
+/* A job has a block of rows of one entry, or all rows of a few short ones. */
 static void cpu_linear(dit_pool *pool, const dit_linear_args *args)
 {
     const dit_linear *w = args->weights;
     linear_plan plan = {.args = args, .pool = pool, .panels_per_job = LINEAR_PANELS};
-    plan.panels = linear_ceil_div(w->n, TILE_WIDTH);
-    plan.row_blocks = linear_ceil_div(args->rows, LINEAR_ROWS);
     if (args->rows == 0) return;
+    plan.panels = linear_ceil_div(w->n, TILE_WIDTH);
+    plan.rows = args->entries.rows ? args->entries.rows : args->rows;
+    plan.entries = args->rows / plan.rows;
+    plan.row_blocks = linear_ceil_div(plan.rows, LINEAR_ROWS);
     /* Blocks and cuts are of equal size: a small last one would run at a low rate. */
-    plan.rows_per_job = linear_ceil_div(linear_ceil_div(args->rows, plan.row_blocks), TILE_ROWS) * TILE_ROWS;
+    plan.rows_per_job = linear_ceil_div(linear_ceil_div(plan.rows, plan.row_blocks), TILE_ROWS) * TILE_ROWS;
+    plan.row_blocks = linear_ceil_div(plan.rows, plan.rows_per_job);
+    int64_t groups = linear_ceil_div(plan.entries, plan.rows < LINEAR_ROWS ? LINEAR_ROWS / plan.rows : 1);
+    plan.entries_per_job = linear_ceil_div(plan.entries, groups);
+    int64_t blocks = linear_ceil_div(plan.entries, plan.entries_per_job) * plan.row_blocks;
     plan.depth = linear_ceil_div(w->k, linear_ceil_div(w->k, LINEAR_DEPTH));
-    while (plan.panels_per_job > 1 && plan.row_blocks * plan.panels / plan.panels_per_job <
-                                          (int64_t)LINEAR_JOBS_PER_THREAD * dit_pool_threads(pool))
+    while (plan.panels_per_job > 1 &&
+           blocks * plan.panels / plan.panels_per_job < (int64_t)LINEAR_JOBS_PER_THREAD * dit_pool_threads(pool))
         plan.panels_per_job /= 2;
-    plan.row_blocks = linear_ceil_div(args->rows, plan.rows_per_job);
-    dit_pool_run(pool, plan.row_blocks * linear_ceil_div(plan.panels, plan.panels_per_job), 1, linear_job, &plan);
+    dit_pool_run(pool, blocks * linear_ceil_div(plan.panels, plan.panels_per_job), 1, linear_job, &plan);
 }
 
 #endif

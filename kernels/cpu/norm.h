@@ -68,32 +68,36 @@ static norm_terms norm_terms_of(dit_norm_kind kind, const float *x, int64_t C, f
     return terms;
 }
 
-/* Writes columns from c on; `left` columns are left. */
-DIT_INLINE void norm_columns(const dit_norm_args *a, const norm_terms *terms, const float *x, int64_t c, int64_t left,
-                             float *y)
+/* Writes columns from c on; `left` columns are left. The entry's scale and shift begin `vector` floats behind the first
+ * entry's. */
+DIT_INLINE void norm_columns(const dit_norm_args *a, const norm_terms *terms, const float *x, int64_t vector, int64_t c,
+                             int64_t left, float *y)
 {
     vf value = vf_load_next(x + c, left) - vf_set1(terms->mean);
     value = vf_fma(value, vf_set1(terms->reciprocal), vf_set1(terms->offset));
     if (a->weight) value = value * vf_load_next(a->weight + c, left);
     if (a->bias) value = value + vf_load_next(a->bias + c, left);
-    if (a->scale) value = vf_fma(value, vf_load_next(a->scale + c, left), value);
-    if (a->shift) value = value + vf_load_next(a->shift + c, left);
+    if (a->scale) value = vf_fma(value, vf_load_next(a->scale + vector + c, left), value);
+    if (a->shift) value = value + vf_load_next(a->shift + vector + c, left);
     vf_store_next(y + c, value, left);
 }
 
-static void norm_row(const dit_norm_args *a, const float *x, float *y)
+static void norm_row(const dit_norm_args *a, const float *x, int64_t vector, float *y)
 {
     norm_terms terms = norm_terms_of(a->kind, x, a->C, a->eps);
     int64_t c = 0;
-    for (; c + VF_LANES <= a->C; c += VF_LANES) norm_columns(a, &terms, x, c, VF_LANES, y);
-    if (c < a->C) norm_columns(a, &terms, x, c, a->C - c, y);
+    for (; c + VF_LANES <= a->C; c += VF_LANES) norm_columns(a, &terms, x, vector, c, VF_LANES, y);
+    if (c < a->C) norm_columns(a, &terms, x, vector, c, a->C - c, y);
 }
 
 static void norm_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const dit_norm_args *a = context;
     (void)worker;
-    for (int64_t row = begin; row < end; row++) norm_row(a, a->x + row * a->ldx, a->y + row * a->ldy);
+    for (int64_t row = begin; row < end; row++) {
+        dit_row at = dit_row_of(&a->entries, row, a->ldx, a->ldy);
+        norm_row(a, a->x + at.x, at.vector, a->y + at.y);
+    }
 }
 
 static void cpu_norm(dit_pool *pool, const dit_norm_args *args)

@@ -8,7 +8,7 @@
 #define DIT_CPU_ENTRY(ID, name, args_type, cpu, ...) .name = cpu##_##name,
 #define DIT_CPU_OPERATORS                                                                                              \
     {                                                                                                                  \
-        .name = "cpu", .linear_pack = cpu_linear_pack, DIT_OPERATOR_LIST(DIT_CPU_ENTRY)                                \
+        .name = "cpu", .entries = true, .linear_pack = cpu_linear_pack, DIT_OPERATOR_LIST(DIT_CPU_ENTRY)               \
     }
 
 #endif

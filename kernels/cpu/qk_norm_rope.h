@@ -49,8 +49,10 @@ static void norm_rope_rows(void *context, int64_t begin, int64_t end, int worker
     const dit_qk_norm_rope_args *a = context;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
-        const float *cos = a->cos ? a->cos + row * a->D : NULL, *sin = a->cos ? a->sin + row * a->D : NULL;
-        for (int64_t h = 0; h < a->H; h++) norm_rope_head(a, a->x + row * a->ldx + h * a->D, cos, sin);
+        dit_row at = dit_row_of(&a->entries, row, a->ldx, 0);
+        int64_t angle = at.vector + at.row * a->D;
+        const float *cos = a->cos ? a->cos + angle : NULL, *sin = a->cos ? a->sin + angle : NULL;
+        for (int64_t h = 0; h < a->H; h++) norm_rope_head(a, a->x + at.x + h * a->D, cos, sin);
     }
 }
 

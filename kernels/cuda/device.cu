@@ -233,8 +233,7 @@ static dit_status check_params(const dit_device_params *params)
     if (params->index < 0 || params->index >= count)
         return DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no CUDA device %d: this process may use %d", params->index,
                         count);
-    if (params->dtype != DIT_DTYPE_FP32 && params->dtype != DIT_DTYPE_BF16 &&
-        params->dtype != DIT_DTYPE_FP16)
+    if (params->dtype != DIT_DTYPE_FP32 && params->dtype != DIT_DTYPE_BF16 && params->dtype != DIT_DTYPE_FP16)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device cuda computes in fp32, bf16 or fp16, not in %s",
                         dit_dtype_name(params->dtype));
     return DIT_OK;
@@ -349,11 +348,11 @@ static void device_close(dit_device *device)
     free(d);
 }
 
-static const dit_kernels cuda_table = {
-    .name = "cuda",
-    .linear_pack = cuda_linear_pack,
+static const dit_kernels cuda_table = {.name = "cuda",
+                                       .entries = false,
+                                       .linear_pack = cuda_linear_pack,
 #define CUDA_ENTRY(ID, name, ...) .name = cuda_##name,
-    DIT_OPERATOR_LIST(CUDA_ENTRY)
+                                       DIT_OPERATOR_LIST(CUDA_ENTRY)
 #undef CUDA_ENTRY
 };
 
