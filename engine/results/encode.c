@@ -75,6 +75,8 @@ static dit_status encode(dit_pipeline *p, dit_vae *vae, const dit_latent *latent
 {
     const dit_vae_facts *facts = dit_vae_get_facts(vae);
     int64_t count = latent->channels * dit_latent_cells(latent);
+    if (facts->certain)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "this model starts from no picture: diffusers has no such pipeline of it");
     if (facts->normed_patches)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "this model starts from no picture"),
                               "its pipeline takes pictures as references, which are built for FLUX.1 Kontext alone");

@@ -512,6 +512,26 @@ vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int64_t single,
     return y;
 }
 
+vae_tensor vae_mean_frames(const vae_walk *walk, vae_tensor x, int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    int64_t frame = x.height * x.width * x.channels, single = x.frames % 2;
+    y.slot = to;
+    y.frames = single + x.frames / 2;
+    float *into = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    if (single && !m->planning) dit_runtime_copy(m->rt, from, frame, into);
+    for (int64_t t = single; t < y.frames && !m->planning; t++) {
+        const float *pair = from + (2 * t - single) * frame;
+        ops_combine(
+            m->rt,
+            &(dit_combine_args){
+                .elements = frame, .count = 2, .x = {pair, pair + frame}, .a = {0.5f, 0.5f}, .y = into + t * frame});
+    }
+    return y;
+}
+
 vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to)
 {
     vae_memory *m = walk->memory;

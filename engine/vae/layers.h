@@ -133,6 +133,8 @@ vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *atte
 
 /* Doubles each frame, except the first `single` ones. */
 vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int64_t single, int to);
+/* Makes the mean of each two frames one; of an odd number the first stays. */
+vae_tensor vae_mean_frames(const vae_walk *walk, vae_tensor x, int to);
 /* Makes two frames of each: of the first half of the channels, then of the second. */
 vae_tensor vae_split_frames(const vae_walk *walk, vae_tensor x, int to);
 

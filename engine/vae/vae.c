@@ -92,6 +92,18 @@ dit_status dit_vae_prepare(const dit_vae *vae, float *latents)
     return DIT_OK;
 }
 
+void dit_vae_normalise(const dit_vae *vae, int64_t cells, float *latents)
+{
+    const dit_vae_facts *f = &vae->facts;
+    for (int64_t i = 0; i < f->latent_channels * cells; i++) {
+        int64_t c = i / cells;
+        if (vae->channel_mean)
+            latents[i] = (latents[i] - vae->channel_mean[c]) * (float)f->scaling_factor / vae->channel_deviation[c];
+        else if (c < f->statistics)
+            latents[i] = (latents[i] - (float)f->latents_mean[c]) * (1.0f / (float)f->latents_std[c]);
+    }
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static dit_status plan_tiles(dit_vae *vae)

@@ -35,6 +35,7 @@ typedef struct {
     bool weightless;           /* a file of weights has nothing for it */
     bool normed_patches;       /* the weights have mean and deviation of each value of a patch of 2 x 2 cells */
     bool normed_channels;      /* they have mean and deviation of each channel, beside the factor */
+    bool certain;              /* the encoder gives one latent, and no deviation */
     bool told_timestep;        /* the decoder is told a timestep */
     int64_t spatial, temporal; /* compression */
     bool one_first;            /* the first latent frame is one frame; else only that of an odd number of them */
@@ -78,6 +79,10 @@ dit_status dit_vae_scale(const dit_vae_facts *facts, int64_t cells, float *laten
 /* Likewise for a VAE that is made, whose weights may have the statistics (normed_patches, normed_channels); latents [C, frames,
  * height, width] of its extents. */
 dit_status dit_vae_prepare(const dit_vae *vae, float *latents);
+
+/* Brings planes [latent channels, cells] that the VAE encoded in place to the range that samplers know, by the channels' means and
+ * deviations, where it has them. */
+void dit_vae_normalise(const dit_vae *vae, int64_t cells, float *latents);
 
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
  * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_shared_decode_check where a

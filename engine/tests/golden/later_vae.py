@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the folders of VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_ltx_video_encoder,
-vae_ltx_video_encoder_folds, vae_mochi, vae_hunyuan_video15, vae_hunyuan_video15_unmatched, and of pictures vae_dc and vae_dc_interpolate.
+vae_ltx_video_encoder_folds, vae_mochi, vae_hunyuan_video15, vae_hunyuan_video15_unmatched, vae_cogvideox_encoder, vae_cogvideox_encoder_quant,
+and of pictures vae_dc, vae_dc_interpolate, vae_dc_encoder and vae_dc_encoder_strides.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/later_vae.py OUT [FOLDER...]
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import diffusers
 import torch
-from diffusers import AutoencoderDC, AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi
+from diffusers import AutoencoderDC, AutoencoderKLCogVideoX, AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi
 
 from video_vae import distance, save, table
 
@@ -42,6 +43,31 @@ KINDS = {
         "decoder_block_out_channels": [8, 8, 16], "decoder_layers_per_block": [1, 1, 1],
         "decoder_qkv_multiscales": [[], [], [5]], "upsample_block_type": "interpolate", "decoder_in_shortcut": False},
         [1, 4, 4, 2], None, "4 x 4 pixels a latent. So few positions in the coarsest stage that the library attends by scores."),
+    "vae_dc_encoder": (AutoencoderDC, {
+        **DC, "latent_channels": 8, "attention_head_dim": 4, "encoder_block_types": ["ResBlock", "ResBlock", "EfficientViTBlock"],
+        "encoder_block_out_channels": [8, 16, 32], "encoder_layers_per_block": [1, 2, 1], "encoder_qkv_multiscales": [[], [], [5]],
+        "downsample_block_type": "pixel_unshuffle", "decoder_block_types": "ResBlock", "decoder_block_out_channels": [8, 8, 8],
+        "decoder_layers_per_block": [1, 1, 1], "decoder_qkv_multiscales": [[], [], []], "upsample_block_type": "pixel_shuffle"},
+        [1, 8, 2, 3], None, "The encoder: cells become channels, led around by their means; attention in the coarsest stage.", [2, 3, 16, 20]),
+    "vae_dc_encoder_strides": (AutoencoderDC, {
+        **DC, "latent_channels": 4, "attention_head_dim": 8, "encoder_block_types": ["ResBlock", "EfficientViTBlock"],
+        "encoder_block_out_channels": [8, 16], "encoder_layers_per_block": [2, 1], "encoder_qkv_multiscales": [[], []],
+        "downsample_block_type": "conv", "encoder_out_shortcut": False, "decoder_block_types": "ResBlock",
+        "decoder_block_out_channels": [8, 8], "decoder_layers_per_block": [1, 1], "decoder_qkv_multiscales": [[], []],
+        "upsample_block_type": "pixel_shuffle"},
+        [1, 4, 3, 2], None, "The encoder with convolutions of stride 2, and nothing around its last one.", [1, 3, 12, 8]),
+    "vae_cogvideox_encoder": (AutoencoderKLCogVideoX, {
+        "_class_name": "AutoencoderKLCogVideoX", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3, "latent_channels": 4,
+        "block_out_channels": [4, 8, 8], "down_block_types": ["CogVideoXDownBlock3D"] * 3, "up_block_types": ["CogVideoXUpBlock3D"] * 3,
+        "layers_per_block": 1, "norm_num_groups": 2, "norm_eps": 1e-6, "act_fn": "silu", "temporal_compression_ratio": 4,
+        "scaling_factor": 0.7, "use_quant_conv": False, "use_post_quant_conv": False},
+        [1, 4, 3, 2, 3], None, "The encoder: 17 frames are encoded as 9 + 8.", [1, 3, 17, 16, 12]),
+    "vae_cogvideox_encoder_quant": (AutoencoderKLCogVideoX, {
+        "_class_name": "AutoencoderKLCogVideoX", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3, "latent_channels": 3,
+        "block_out_channels": [4, 4], "down_block_types": ["CogVideoXDownBlock3D"] * 2, "up_block_types": ["CogVideoXUpBlock3D"] * 2,
+        "layers_per_block": 1, "norm_num_groups": 2, "norm_eps": 1e-6, "act_fn": "silu", "temporal_compression_ratio": 2,
+        "scaling_factor": 0.7, "use_quant_conv": True, "use_post_quant_conv": True},
+        [1, 3, 2, 3, 3], None, "One picture, a layer behind the encoder, and time that shortens once.", [2, 3, 1, 6, 10]),
     "vae_ltx_video": (AutoencoderKLLTXVideo, {
         **LTX, "decoder_block_out_channels": [4, 8, 8], "decoder_layers_per_block": [1, 2, 1, 1], "decoder_causal": False,
         "decoder_spatio_temporal_scaling": [True, True, False], "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3,
@@ -105,6 +131,16 @@ def decode(model, latents, temb):
     return model.decode(latents, **more, return_dict=False)[0]
 
 
+def moments(model, picture):
+    """What an encoder gives; AutoencoderDC knows no deviation."""
+    if isinstance(model, AutoencoderDC):
+        latent = model.encode(picture).latent
+        return {"encode_mean": latent, "encode_logvar": torch.full_like(latent, -30.0)}
+    mean, logvar = (model._encode(picture) if isinstance(model, AutoencoderKLCogVideoX) else model.encoder(picture)).split(
+        model.config.latent_channels, dim=1)[:2]
+    return {"encode_mean": mean, "encode_logvar": logvar}
+
+
 def make(out, name):
     kind, config, shape, temb, text, *picture = KINDS[name]
     torch.manual_seed(1)
@@ -123,8 +159,7 @@ def make(out, name):
         randomise(model.encoder)
         model = model.to(torch.bfloat16).float()
         inputs["encode_image"] = torch.rand(picture[0]) * 2 - 1
-        made = model.encode(inputs["encode_image"]).latent_dist
-        output |= {"encode_mean": made.mean, "encode_logvar": model.encoder(inputs["encode_image"])[:, len(made.mean[0]):]}
+        output |= moments(model, inputs["encode_image"])
     noisy = any(config.get("decoder_inject_noise", []))
     far = "not comparable, as noise is drawn in its type" if noisy else \
         f'{distance(output["output"], decode(model.double(), inputs["latents"].double(), temb)):.2g}'
