@@ -67,7 +67,7 @@ while read -r -u 3 script kinds; do
     done
 done 3<<'SCRIPTS'
 chat.py z_image flux2_klein flux2 qwen_image qwen_image_edit lumina2 sana
-later_video.py ltx ltx_timestep ltx_condition mochi hunyuan_video15
+later_video.py ltx ltx_picture ltx_timestep ltx_condition mochi hunyuan_video15
 SCRIPTS
 reference_again() {
     mkdir -p "$work/kontext" && "$later" engine/tests/pipelines/kontext.py engine/tests/pipelines/flux "$work/kontext/made" &&
@@ -82,5 +82,13 @@ fi
 for ranks in 1 2 4; do
     check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
         --count 12 --seed $ranks --ranks $ranks
+done
+for ranks in 1 2; do
+    if [ $has_later -eq 0 ]; then
+        check "vary_chat.py: pipelines of chat models and clips that are drawn agree on $ranks ranks" "$later" engine/tests/pipelines/vary_chat.py \
+            "$build/bin/ditbench" --count 8 --seed $ranks --ranks $ranks
+    else
+        skip "vary_chat.py: pipelines that are drawn agree on $ranks ranks" "$no_later"
+    fi
 done
 tap_end
