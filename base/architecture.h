@@ -52,6 +52,7 @@ typedef struct {
     bool cross_is_hidden;   /* cross_attention_dim is the hidden size                                              */
     bool lone_branch;       /* a forward may be of the positive branch alone (dit_window.positive)                 */
     bool references;        /* tokens of a reference picture may stand behind those of the latent            */
+    bool samples_first;     /* such a pipeline samples the picture's latents, and draws that noise before the clip's */
     bool holds;             /* tokens of a clip's first latent frame may be given, with a timestep of their own: 0 */
 } dit_architecture;
 

@@ -303,13 +303,14 @@ bool dit_pipeline_refers_to_picture(const dit_pipeline *p)
 }
 
 /* Numbers that the pipeline's encoder of pictures takes before there is noise: of the picture to start from, or to fill;
- * where a picture guides, a sample for each image. Of a reference it takes the middle. */
+ * where a picture guides, a sample for each image; of LTX-Video's first frame. Of a reference it takes the middle. */
 static int64_t drawn_ahead(const dit_pipeline *p)
 {
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t image = latent->channels * dit_latent_cells(latent);
     if (!p->kase.image_path || p->kase.facts.picture_tokens || p->kase.facts.reference_tokens) return 0;
-    if (p->kase.facts.held_tokens) return 0;
+    const dit_architecture *architecture = dit_architecture_find(p->kase.facts.family);
+    if (p->kase.facts.held_tokens) return architecture->samples_first ? image / latent->frames : 0;
     return lies_beside(p) && !p->kase.mask_path ? p->sampler.all_images * image : image;
 }
 

@@ -1,6 +1,8 @@
 #include "engine/prompts/first_frame.h"
 
 #include "base/clock.h"
+#include "base/rng.h"
+#include "base/torch_random.h"
 #include "engine/comm/comm.h"
 #include "engine/files/image_processor.h"
 #include "engine/files/picture_read.h"
@@ -8,6 +10,7 @@
 #include "engine/prompts/picture_vae.h"
 #include "engine/results/record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,37 +128,48 @@ static dit_status make_clip(const dit_first_frame_params *p, const given_picture
     return st;
 }
 
-/* Returns a mean of channel `c`, normalised. */
-static float normalised(const dit_vae_facts *facts, int64_t c, float mean)
+/* Adds to means what the VAE's distribution spreads around them, by noise of the case. */
+static dit_status sample(const dit_first_frame_params *p, int64_t count, const float *logvar, float *mean)
 {
-    float inverse = 1.0f / (float)facts->latents_std[c];
-    return (mean - (float)facts->latents_mean[c]) * inverse;
+    dit_torch_generator generator;
+    float *normals = malloc((size_t)count * sizeof *normals);
+    if (!normals) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for noise");
+    dit_torch_seed(&generator, p->seed);
+    if (p->counted)
+        dit_rng_normal(p->seed, dit_rng_stream("encode"), 0, count, 0.0f, 1.0f, normals);
+    else
+        dit_torch_randn(&generator, count, normals);
+    for (int64_t i = 0; i < count; i++) {
+        float spread = fminf(fmaxf(logvar[i], -30.0f), 20.0f); /* diffusers: DiagonalGaussianDistribution */
+        mean[i] += expf(0.5f * spread) * normals[i];
+    }
+    free(normals);
+    return DIT_OK;
 }
 
 /* The mask: ones in the first latent frame, whose every channel is one of its frames. Then the normalised means. */
-static void lay_beside(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
+static void lay_beside(const dit_first_frame_params *p, const float *mean, float *to)
 {
     const dit_latent *l = &p->latent;
     int64_t frame = l->height * l->width, cells = l->frames * frame;
     for (int64_t i = 0; i < l->vae_temporal * cells; i++) to[i] = i % cells < frame;
-    to += l->vae_temporal * cells;
-    for (int64_t i = 0; i < l->channels * cells; i++) to[i] = normalised(facts, i / cells, mean[i]);
+    memcpy(to + l->vae_temporal * cells, mean, (size_t)(l->channels * cells) * sizeof *to);
 }
 
-/* The normalised means of one latent frame, and zeros behind it. */
-static void lay_first(const dit_first_frame_params *p, const dit_vae_facts *facts, const float *mean, float *to)
+/* One latent frame, and zeros behind it. */
+static void lay_first(const dit_first_frame_params *p, const float *mean, float *to)
 {
     const dit_latent *l = &p->latent;
     int64_t frame = l->height * l->width, cells = l->frames * frame;
     for (int64_t i = 0; i < l->channels * cells; i++)
-        to[i] = i % cells < frame ? normalised(facts, i / cells, mean[i / cells * frame + i % cells]) : 0.0f;
+        to[i] = i % cells < frame ? mean[i / cells * frame + i % cells] : 0.0f;
 }
 
 static dit_status check_fit(const dit_first_frame_params *p, const dit_vae_facts *facts)
 {
     const dit_latent *l = &p->latent;
     if (facts->latent_channels == l->channels && facts->spatial == l->vae_spatial &&
-        facts->temporal == l->vae_temporal && facts->statistics == l->channels)
+        facts->temporal == l->vae_temporal && (facts->statistics == l->channels || facts->normed_channels))
         return DIT_OK;
     return dit_error_hint(
         DIT_FAIL(DIT_ERR_SHAPE,
@@ -165,21 +179,42 @@ static dit_status check_fit(const dit_first_frame_params *p, const dit_vae_facts
         "name the VAE that this model was trained with");
 }
 
+/* Packs latents as the transformer's pipelines hold them. The caller frees *latents, which may become another. */
+static dit_status pack(const dit_first_frame_params *p, float **latents)
+{
+    const dit_latent *l = &p->latent;
+    if (!p->packed) return DIT_OK;
+    float *tokens = malloc((size_t)(l->channels * dit_latent_cells(l)) * sizeof *tokens);
+    if (!tokens) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
+    dit_latent_pack(l, DIT_LATENT_CFHW, 1, l->channels, *latents, tokens);
+    free(*latents);
+    *latents = tokens;
+    return DIT_OK;
+}
+
 static dit_status encode_clip(const dit_first_frame_params *p, dit_vae *vae, const float *clip, dit_first_frame *out)
 {
     const dit_latent *l = &p->latent, encoded = latent_of(p);
-    int64_t floats = l->channels * dit_latent_cells(&encoded),
-            channels = l->channels + (p->alone ? 0 : l->vae_temporal);
+    int64_t cells = dit_latent_cells(&encoded), floats = l->channels * cells;
+    int64_t channels = l->channels + (p->alone ? 0 : l->vae_temporal);
     float *mean = malloc((size_t)floats * sizeof *mean);
     float *logvar = malloc((size_t)floats * sizeof *logvar);
     float *condition = malloc((size_t)(channels * dit_latent_cells(l)) * sizeof *condition);
     dit_status st = mean && logvar && condition ? dit_vae_encode(vae, clip, mean, logvar)
                                                 : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the latents of a picture");
-    if (st == DIT_OK) (p->alone ? lay_first : lay_beside)(p, dit_vae_get_facts(vae), mean, condition);
+    if (st == DIT_OK && p->sampled) st = sample(p, floats, logvar, mean);
+    if (st == DIT_OK) {
+        dit_vae_normalise(vae, cells, mean);
+        (p->alone ? lay_first : lay_beside)(p, mean, condition);
+        st = pack(p, &condition);
+    }
     out->tensors[out->count - 1] = (dit_tensor_out){p->alone ? "first_frame_latents" : "latent_condition",
                                                     5,
                                                     {1, channels, l->frames, l->height, l->width},
                                                     condition};
+    if (p->packed)
+        out->tensors[out->count - 1] = (dit_tensor_out){
+            "first_frame_latents", 3, {1, dit_latent_tokens(l), dit_latent_token_channels(l)}, condition};
     free(mean);
     free(logvar);
     return st;

@@ -67,6 +67,7 @@ static const take_row rows[] = {
     {"HunyuanVideoPipeline", "text_encoder_2", 0, TAKE_POOLED | TAKE_FIXED | TAKE_OWN_BOTH, {0}},
     {"LattePipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"LTXConditionPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
+    {"LTXImageToVideoPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"LTXPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"Lumina2Pipeline", "text_encoder", 1, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"MochiPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},

@@ -33,8 +33,18 @@ static dit_status encode_beside(const dit_case *kase, const dit_facts *facts, di
         &out->first_frame);
 }
 
+/* Refuses what the pipelines that sample a first frame cannot do: draw one sample by several generators. */
+static dit_status check_noise(const dit_case *kase)
+{
+    if (kase->noise != DIT_NOISE_TORCH_EACH || kase->num_images == 1) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "noise torch-each: the sample of the picture is drawn by one generator"),
+        "ask for --noise torch, or for one clip");
+}
+
 /* Turns the picture that a clip begins with into conditions, where the model takes them. */
-static dit_status encode_first_frame(const dit_case *kase, const dit_facts *facts, const char *pipeline, dit_parts *out)
+static dit_status encode_first_frame(const dit_case *kase, const dit_facts *facts, bool packed, const char *pipeline,
+                                     dit_parts *out)
 {
     dit_latent latent = facts->latent;
     if (facts->picture_channels) return encode_beside(kase, facts, out);
@@ -43,6 +53,9 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "this pipeline makes a clip of a picture, and there is none"),
                               "--image FILE gives the first frame");
     DIT_TRY(size_latent(kase, &latent));
+    const dit_architecture *architecture = dit_architecture_find(facts->family);
+    bool sampled = kase->first_frame && architecture->samples_first;
+    if (sampled) DIT_TRY(check_noise(kase));
     DIT_TRY(dit_first_frame_encode(&(dit_first_frame_params){.folder = pipeline,
                                                              .picture = kase->image_path,
                                                              .doc = kase->doc,
@@ -50,6 +63,10 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
                                                              .latent = latent,
                                                              .num_frames = kase->num_frames,
                                                              .alone = kase->first_frame,
+                                                             .packed = kase->first_frame && packed,
+                                                             .sampled = sampled,
+                                                             .counted = kase->noise == DIT_NOISE_COUNTER,
+                                                             .seed = kase->seed,
                                                              .backend = kase->backend,
                                                              .dtype = kase->dtype,
                                                              .threads = kase->threads_per_rank,
@@ -62,11 +79,13 @@ static dit_status encode_first_frame(const dit_case *kase, const dit_facts *fact
                     (long long)tokens, (long long)facts->picture_tokens);
 }
 
-/* Reads the facts of the model's config. How many branches of guidance the case computes says its document, if any. */
-static dit_status read_facts(const dit_json *doc, const dit_case *kase, dit_facts *out)
+/* Reads the facts of the model's config, and whether its pipelines hold latents as tokens. How many branches of guidance the
+ * case computes says its document, if any. */
+static dit_status read_facts(const dit_json *doc, const dit_case *kase, bool *packed, dit_facts *out)
 {
     const dit_model_ops *ops;
     DIT_TRY(dit_model_read_facts(&(dit_config){doc, kase->model_config, "/model/config"}, &ops, out));
+    *packed = ops->layout == DIT_LATENT_PACKED;
     if (!kase->has_facts) return dit_facts_guide(kase->run.guidance_scale, kase->true_cfg_scale, out);
     out->guidance_branches = kase->facts.guidance_branches;
     return DIT_OK;
@@ -81,14 +100,15 @@ static dit_status encode_copy(const dit_json *copy, const char *folder, dit_part
     const cJSON *item;
     dit_facts facts;
     int64_t count = 0;
+    bool packed;
     DIT_TRY(dit_case_read(copy, &kase));
-    DIT_TRY(read_facts(copy, &kase, &facts));
+    DIT_TRY(read_facts(copy, &kase, &packed, &facts));
     DIT_TRY(dit_shipped_expand(kase.pipeline, expanded, &pipeline));
     cJSON_ArrayForEach(item, kase.prompts) if (count < DIT_CASE_MAX_CAPTIONS) prompts[count++] = item->valuestring;
     if (snprintf(out->embeddings, sizeof out->embeddings, "%s/embeddings.safetensors", folder) >=
         (int)sizeof out->embeddings)
         return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
-    DIT_TRY(encode_first_frame(&kase, &facts, pipeline, out));
+    DIT_TRY(encode_first_frame(&kase, &facts, packed, pipeline, out));
     return dit_prompts_encode(
         &(dit_prompts_params){.folder = pipeline,
                               .prompts = prompts,

@@ -96,6 +96,7 @@
     X(HunyuanVideoPipeline,     tokenizer_2, text_encoder_2,  77,  77,  0, false, false, KEPT,   AS_IS,       "", "") \
     X(LattePipeline,            tokenizer,   text_encoder,   120,   0,  0, true,  false, CUT,    LOWER_STRIP, "", "") \
     X(LTXConditionPipeline,     tokenizer,   text_encoder,   256,   0,  0, true,  true,  KEPT,   AS_IS,       "", "") \
+    X(LTXImageToVideoPipeline,  tokenizer,   text_encoder,   128,   0,  0, false, true,  KEPT,   AS_IS,       "", "") \
     X(LTXPipeline,              tokenizer,   text_encoder,   128,   0,  0, false, true,  KEPT,   AS_IS,       "", "") \
     X(Lumina2Pipeline,          tokenizer,   text_encoder,   256,   0,  0, true,  true,  BEHIND, ALONE,       LUMINA2_SYSTEM, "") \
     X(MochiPipeline,            tokenizer,   text_encoder,   256,   0,  0, true,  true,  KEPT,   AS_IS,       "", "") \

@@ -76,8 +76,8 @@ static void name_after(suite_request_builder *b, const char *folder)
 }
 
 /* Reads what model_index.json says of the pipeline's way to run; of the FLUX.2 kleins, those that are not distilled are
- * guided, and Lumina2Pipeline.__call__ has cfg_normalization=True. Wan 2.2 TI2V-5B is published as WanPipeline, and its pictures
- * go to WanImageToVideoPipeline, which takes the same folder. */
+ * guided, and Lumina2Pipeline.__call__ has cfg_normalization=True. Wan 2.2 TI2V-5B and LTX-Video are
+ * published as pipelines of text, and pictures go to those of pictures, which take the same folders. */
 static dit_status take_index(suite_request_builder *b, const char *folder, double *boundary_ratio)
 {
     enum { MEGAPIXEL = 1024 * 1024 };
@@ -94,8 +94,9 @@ static dit_status take_index(suite_request_builder *b, const char *folder, doubl
     bool edits = strcmp(pipeline, "QwenImageEditPipeline") == 0;
     b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0 || edits;
     b->reference_area = edits ? MEGAPIXEL : 0;
-    b->holds = strncmp(pipeline, "Wan", 3) == 0 && cJSON_IsTrue(dit_json_member(index.root, "expand_timesteps"));
-    b->needs_picture = b->holds && strcmp(pipeline, "WanImageToVideoPipeline") == 0;
+    bool expands = strncmp(pipeline, "Wan", 3) == 0 && cJSON_IsTrue(dit_json_member(index.root, "expand_timesteps"));
+    b->holds = expands || strcmp(pipeline, "LTXPipeline") == 0 || strcmp(pipeline, "LTXImageToVideoPipeline") == 0;
+    b->needs_picture = b->holds && strstr(pipeline, "ImageToVideo") != NULL;
     b->first_apart = strcmp(pipeline, "LTXConditionPipeline") == 0;
     dit_json_release(&index);
     return DIT_OK;

@@ -130,6 +130,19 @@ whole() { # without a picture the folder makes a clip of text, as WanPipeline do
         exits 2 run wan_ti2v none "${begin[@]}" --num_frames 1 2>message && grep -q 'one latent frame' message
 }
 ok "wan_ti2v: a picture is asked for where the class needs one, and what cannot be is refused" whole
+picture=(--image "$golden/ltx_picture/start.png" --frames numbered)
+ok "ltx_picture: the sample of the picture, embeddings and latents of the clip are those of diffusers" is_diffusers ltx_picture "${picture[@]}"
+ok "ltx_picture: every frame is within one level" frames_are ltx_picture 9
+divided_picture() { # two halves of the tokens, and of the branches; counted noise is another sample; one sample has one generator
+    run ltx_picture halves "${picture[@]}" --ulysses_degree 2 --cfg_degree 2 >answer &&
+        python3 compare.py "$golden/ltx_picture/expected.safetensors" halves/embeddings.safetensors halves/latents.safetensors &&
+        run ltx_picture counted "${picture[@]}" --noise counter >answer &&
+        ! python3 compare.py "$golden/ltx_picture/expected.safetensors" counted/embeddings.safetensors counted/latents.safetensors &&
+        exits 2 run ltx_picture none "${picture[@]}" --noise torch-each --num_images_per_prompt 2 2>message && grep -q 'one generator' message &&
+        exits 2 run ltx none --image "$golden/ltx_picture/start.png" 2>message && grep -q 'encoder' message &&
+        exits 2 run ltx_condition none --image "$golden/ltx_picture/start.png" 2>message
+}
+ok "ltx_picture: ranks give the same clip, and what cannot be is refused" divided_picture
 several() { # of several pictures diffusers hides what lies behind a prompt, instead of cutting it
     run latte several --num_images_per_prompt 2 --num_inference_steps 1 >answer && python3 - several/embeddings.safetensors "$golden/latte/expected.safetensors" <<'PYTHON'
 import json, struct, sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the folders of VAEs of diffusers 0.42.1: vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_ltx_video_encoder,
-vae_ltx_video_encoder_folds, vae_mochi, vae_hunyuan_video15, vae_hunyuan_video15_unmatched, vae_cogvideox_encoder, vae_cogvideox_encoder_quant,
-and of pictures vae_dc, vae_dc_interpolate, vae_dc_encoder and vae_dc_encoder_strides.
+"""Makes the folders of VAEs of diffusers 0.42.1: of clips vae_ltx_video, vae_ltx_video_timestep, vae_ltx_video_causal, vae_mochi,
+vae_hunyuan_video15, vae_hunyuan_video15_unmatched, of pictures vae_dc and vae_dc_interpolate; and of encoders the folders whose names
+have _encoder.
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/later_vae.py OUT [FOLDER...]
@@ -48,7 +48,7 @@ KINDS = {
         "encoder_block_out_channels": [8, 16, 32], "encoder_layers_per_block": [1, 2, 1], "encoder_qkv_multiscales": [[], [], [5]],
         "downsample_block_type": "pixel_unshuffle", "decoder_block_types": "ResBlock", "decoder_block_out_channels": [8, 8, 8],
         "decoder_layers_per_block": [1, 1, 1], "decoder_qkv_multiscales": [[], [], []], "upsample_block_type": "pixel_shuffle"},
-        [1, 8, 2, 3], None, "The encoder: cells become channels, led around by their means; attention in the coarsest stage.", [2, 3, 16, 20]),
+        [1, 8, 4, 3], None, "The encoder: cells become channels, led around by their means; attention in the coarsest stage.", [2, 3, 16, 20]),
     "vae_dc_encoder_strides": (AutoencoderDC, {
         **DC, "latent_channels": 4, "attention_head_dim": 8, "encoder_block_types": ["ResBlock", "EfficientViTBlock"],
         "encoder_block_out_channels": [8, 16], "encoder_layers_per_block": [2, 1], "encoder_qkv_multiscales": [[], []],
@@ -61,7 +61,7 @@ KINDS = {
         "block_out_channels": [4, 8, 8], "down_block_types": ["CogVideoXDownBlock3D"] * 3, "up_block_types": ["CogVideoXUpBlock3D"] * 3,
         "layers_per_block": 1, "norm_num_groups": 2, "norm_eps": 1e-6, "act_fn": "silu", "temporal_compression_ratio": 4,
         "scaling_factor": 0.7, "use_quant_conv": False, "use_post_quant_conv": False},
-        [1, 4, 3, 2, 3], None, "The encoder: 17 frames are encoded as 9 + 8.", [1, 3, 17, 16, 12]),
+        [1, 4, 3, 4, 3], None, "The encoder: 17 frames are encoded as 9 + 8.", [1, 3, 17, 16, 12]),
     "vae_cogvideox_encoder_quant": (AutoencoderKLCogVideoX, {
         "_class_name": "AutoencoderKLCogVideoX", "_diffusers_version": "0.42.1", "in_channels": 3, "out_channels": 3, "latent_channels": 3,
         "block_out_channels": [4, 4], "down_block_types": ["CogVideoXDownBlock3D"] * 2, "up_block_types": ["CogVideoXUpBlock3D"] * 2,
@@ -87,14 +87,14 @@ KINDS = {
         **LTX, "block_out_channels": [4, 8, 8], "layers_per_block": [1, 2, 1, 1], "decoder_block_out_channels": [4, 4, 4],
         "decoder_layers_per_block": [1, 1, 1, 1], "decoder_causal": False, "decoder_spatio_temporal_scaling": [True, True, False],
         "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3, "upsample_factor": [1] * 3, "timestep_conditioning": False},
-        [1, 6, 2, 2, 3], None, "The encoder as in 0.9.0: convolutions of stride 2, blocks that change their width.", [2, 3, 9, 16, 24]),
+        [1, 6, 2, 4, 3], None, "The encoder as in 0.9.0: convolutions of stride 2, blocks that change their width.", [2, 3, 9, 16, 24]),
     "vae_ltx_video_encoder_folds": (AutoencoderKLLTXVideo, {
         **LTX, "block_out_channels": [4, 8, 16, 16], "layers_per_block": [1, 1, 2, 1], "down_block_types": ["LTXVideo095DownBlock3D"] * 4,
         "downsample_type": ["spatial", "temporal", "spatiotemporal", "conv"], "spatio_temporal_scaling": [True, True, True, True],
         "decoder_block_out_channels": [4, 4, 4], "decoder_layers_per_block": [1, 1, 1, 1], "decoder_causal": False,
         "decoder_spatio_temporal_scaling": [True, True, False], "decoder_inject_noise": [False] * 4, "upsample_residual": [False] * 3,
         "upsample_factor": [1] * 3, "timestep_conditioning": False, "spatial_compression_ratio": 8, "temporal_compression_ratio": 4},
-        [1, 6, 2, 2, 3], None, "The encoder as from 0.9.5 on: cells become channels, led around by their means.", [1, 3, 9, 24, 16]),
+        [1, 6, 2, 4, 3], None, "The encoder as from 0.9.5 on: cells become channels, led around by their means.", [1, 3, 9, 24, 16]),
     "vae_mochi": (AutoencoderKLMochi, {
         "_class_name": "AutoencoderKLMochi", "_diffusers_version": "0.42.1", "in_channels": 15, "out_channels": 3, "latent_channels": 4,
         "encoder_block_out_channels": [32, 32, 32], "decoder_block_out_channels": [32, 32, 64], "layers_per_block": [1, 1, 0, 0],
@@ -106,6 +106,15 @@ KINDS = {
         "temporal_compression_ratio": 4, "upsample_match_channel": True},
         [1, 4, 4, 3, 4], None, "4 latent frames give 13. Upsamplings in time lead 8 channels to 8, and 8 to 4; one of rows and columns "
         "keeps 4."),
+    "vae_hunyuan_video15_encoder": (AutoencoderKLHunyuanVideo15, {
+        **HUNYUAN15, "latent_channels": 2, "block_out_channels": [4, 8, 8, 8], "layers_per_block": 1, "spatial_compression_ratio": 8,
+        "temporal_compression_ratio": 4, "upsample_match_channel": True},
+        [1, 2, 2, 4, 3], None, "The encoder: space halves once by itself, then twice with time; the last channels' means are of two.",
+        [1, 3, 9, 16, 24]),
+    "vae_hunyuan_video15_encoder_unmatched": (AutoencoderKLHunyuanVideo15, {
+        **HUNYUAN15, "latent_channels": 2, "block_out_channels": [4, 8, 8, 8], "layers_per_block": 1, "spatial_compression_ratio": 4,
+        "temporal_compression_ratio": 2, "upsample_match_channel": False, "downsample_match_channel": False},
+        [1, 2, 1, 2, 3], None, "Changes of resolution keep their channels, and two stages have none; one picture.", [1, 3, 1, 8, 12]),
     "vae_hunyuan_video15_unmatched": (AutoencoderKLHunyuanVideo15, {
         **HUNYUAN15, "latent_channels": 4, "block_out_channels": [4, 4, 8, 16], "layers_per_block": 1, "spatial_compression_ratio": 4,
         "temporal_compression_ratio": 2, "upsample_match_channel": False, "downsample_match_channel": True},

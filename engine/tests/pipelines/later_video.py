@@ -2,12 +2,13 @@
 """Makes a whole tiny pipeline of clips by diffusers 0.42.1 (random weights, the small tokenizers in ../tokenizers) and what it makes of
 a prompt.
 
-    later_video.py ltx|ltx_timestep|ltx_condition|mochi|hunyuan_video15 OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
+    later_video.py ltx|ltx_picture|ltx_timestep|ltx_condition|mochi|hunyuan_video15 OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask, negative_..., of hunyuan_video15 also those that end in _2, latents [1, channels, frames, height, width],
 image_u8 [1, frames, height, width, 3]; and call.json, the arguments of the run, by the names of `ditbench generate`, of which --set
-changes one. Text encoders and VAEs, and hunyuan_video15's transformer, are stored in bf16, VAEs without their encoders' weights;
+changes one. ltx_picture has start.png, too, the first frame, and first_frame_latents, packed: its folder is LTXPipeline's, as LTX-Video is
+published, and LTXImageToVideoPipeline makes of it what is expected. Text encoders and VAEs, and hunyuan_video15's transformer, are stored in bf16, VAEs of texts without their encoders' weights;
 diffusers runs all in float32. PyTorch's default generator, from which LTX-Video's decoder draws, gets the seed just before the decode.
 The scale of hunyuan_video15 is its guider's, max_sequence_length the pipeline's attribute; the projection of ByT5's rows, which the
 library makes 2048 wide, is narrow. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
@@ -22,14 +23,15 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import torch
+from PIL import Image
 from diffusers import (AutoencoderKLHunyuanVideo15, AutoencoderKLLTXVideo, AutoencoderKLMochi, ClassifierFreeGuidance, FlowMatchEulerDiscreteScheduler,
-                       HunyuanVideo15Pipeline, HunyuanVideo15Transformer3DModel, LTXConditionPipeline, LTXPipeline, LTXVideoTransformer3DModel,
+                       HunyuanVideo15Pipeline, HunyuanVideo15Transformer3DModel, LTXConditionPipeline, LTXImageToVideoPipeline, LTXPipeline, LTXVideoTransformer3DModel,
                        MochiPipeline, MochiTransformer3DModel)
 from diffusers.models.transformers.transformer_hunyuan_video15 import HunyuanVideo15ByT5TextProjection
 from safetensors.torch import load_file, save_file
 from transformers import ByT5Tokenizer, Qwen2_5_VLTextConfig, Qwen2_5_VLTextModel, Qwen2Tokenizer, T5TokenizerFast
 
-from parts import WIDTH, call_of, clips, link, parser, save_run, shake, t5, watch_ids
+from parts import WIDTH, call_of, clips, link, parser, save_run, shake, start_picture, t5, watch_ids
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROMPT = "a red fox runs over the quiet hill, at dawn; 3 birds"
@@ -74,6 +76,10 @@ def ltx():
     return ltx_pipeline()
 
 
+def ltx_picture():
+    return LTXImageToVideoPipeline(**ltx_pipeline().components)
+
+
 def ltx_timestep():
     return ltx_pipeline(timestep_conditioning=True, decoder_inject_noise=[True, False, True, False], upsample_residual=[False, True, True],
                         decoder_block_out_channels=[4, 8, 16], upsample_factor=[1, 2, 2])
@@ -108,10 +114,11 @@ def hunyuan_video15():
                                   t5(letters, 8, vocab_size=len(letters), d_kv=4, d_ff=24), letters, ClassifierFreeGuidance(guidance_scale=6.0))
 
 
-KINDS = {"hunyuan_video15": hunyuan_video15, "ltx": ltx, "ltx_timestep": ltx_timestep, "ltx_condition": ltx_condition, "mochi": mochi}
+KINDS = {"hunyuan_video15": hunyuan_video15, "ltx": ltx, "ltx_picture": ltx_picture, "ltx_timestep": ltx_timestep, "ltx_condition": ltx_condition, "mochi": mochi}
 CALLS = {
     "hunyuan_video15": {"guidance_scale": 6.0, "negative_prompt": 'rain, "no"', "num_frames": 5, "max_sequence_length": 272},
     "ltx": {"guidance_scale": 3.0, "negative_prompt": "rain, blurred", "num_frames": 9, "max_sequence_length": 24},
+    "ltx_picture": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "width": 96},
     "ltx_timestep": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 9, "max_sequence_length": 24, "decode_timestep": 0.05,
                      "decode_noise_scale": 0.025, "frame_rate": 24},
     "ltx_condition": {"guidance_scale": 3.0, "negative_prompt": "rain", "num_frames": 17, "max_sequence_length": 24, "decode_timestep": 0.05,
@@ -132,11 +139,12 @@ def write(pipe, out):
     halved += ["transformer"] * isinstance(pipe, HunyuanVideo15Pipeline)
     for name in halved:
         getattr(pipe, name).to(torch.bfloat16)
-    pipe.save_pretrained(out)
+    (LTXPipeline(**pipe.components) if isinstance(pipe, LTXImageToVideoPipeline) else pipe).save_pretrained(out)
     for name in halved:
         getattr(pipe, name).to(torch.float32)
     path = pathlib.Path(out, "vae", "diffusion_pytorch_model.safetensors")
-    save_file({key: value for key, value in load_file(path).items() if not key.startswith("encoder.")}, path)
+    if not isinstance(pipe, LTXImageToVideoPipeline):
+        save_file({key: value for key, value in load_file(path).items() if not key.startswith("encoder.")}, path)
     index = pathlib.Path(out, "model_index.json")
     index.write_text(index.read_text(encoding="utf-8").replace('"T5Tokenizer"', '"T5TokenizerFast"'), encoding="utf-8")
     for name in pipe.components:
@@ -171,10 +179,20 @@ def watch(pipe, seen):
 
     end = watch_ids(pipe, seen)
     pipe.encode_prompt = noted
-    return lambda: (end(), pipe.__dict__.pop("encode_prompt"))
+    prepare = pipe.prepare_latents
+
+    def prepared(*args, **kwargs):
+        made = prepare(*args, **kwargs)
+        seen["first_frame_latents"] = made[0] * made[1][..., None]
+        return made
+
+    if isinstance(pipe, LTXImageToVideoPipeline):
+        pipe.prepare_latents = prepared
+    return lambda: (end(), pipe.__dict__.pop("encode_prompt"), pipe.__dict__.pop("prepare_latents", None))
 
 
 def sample(pipe, call, output):
+    more = {"image": Image.fromarray(start_picture())} if isinstance(pipe, LTXImageToVideoPipeline) else {}
     pipe.set_progress_bar_config(disable=True)
     seed, decode = call["seed"], pipe.vae.decode
 
@@ -187,7 +205,7 @@ def sample(pipe, call, output):
     if isinstance(pipe, HunyuanVideo15Pipeline):
         pipe.guider.guidance_scale = given.pop("guidance_scale")
         pipe.tokenizer_max_length = given.pop("max_sequence_length")
-    made = pipe(**given, generator=torch.Generator("cpu").manual_seed(seed), output_type=output)[0]
+    made = pipe(**given, **more, generator=torch.Generator("cpu").manual_seed(seed), output_type=output)[0]
     pipe.vae.__dict__.pop("decode")
     return made
 
@@ -199,7 +217,7 @@ def expect(pipe, call):
     end()
     if not seen.get("prompt_attention_mask_2", torch.ones(1)).any():
         seen.pop("input_ids_2", None)  # ByT5 read the negative prompt alone
-    if isinstance(pipe, LTXPipeline):
+    if isinstance(pipe, (LTXPipeline, LTXImageToVideoPipeline)):
         frames = (call["num_frames"] - 1) // pipe.vae_temporal_compression_ratio + 1
         space = pipe.vae_spatial_compression_ratio
         latents = pipe._unpack_latents(latents, frames, call["height"] // space, call["width"] // space)
@@ -215,6 +233,9 @@ def main():
     call = call_of(options, CALLS, 64)
     if options.kind == "ltx_condition":
         share(options.out, "ltx_timestep")
+    if options.kind == "ltx_picture":
+        share(options.out, "ltx")
+        Image.fromarray(start_picture()).save(os.path.join(options.out, "start.png"))
     save_run(expect(pipe, call), call, options.out)
 
 
