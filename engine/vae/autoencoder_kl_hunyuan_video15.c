@@ -1,4 +1,4 @@
-/* AutoencoderKLHunyuanVideo15: the causal video VAE of HunyuanVideo 1.5 with 16 x 16 pixels and 4 frames a latent. Decoder only.
+/* AutoencoderKLHunyuanVideo15: the causal video VAE of HunyuanVideo 1.5 with 16 x 16 pixels and 4 frames a latent.
  * Source: Tencent, HunyuanVideo 1.5; parameter names and arithmetic of AutoencoderKLHunyuanVideo15 of diffusers 0.42.1.
  *
  * Attention in the middle sees all positions of its own frame and of the frames before, so the middle block is decoded of all
@@ -7,7 +7,10 @@
  *
  * An upsampling is a convolution whose channels are spread over cells of frames, rows and columns, plus a selection of its
  * input's channels, which repeat. The first frame has cells of rows and columns alone, and every other part of its channels is
- * dropped. Before the first frame it repeats; edges of the image repeat, too. A shared decode is cut after the middle block. */
+ * dropped. Before the first frame it repeats; edges of the image repeat, too. A shared decode is cut after the middle block.
+ *
+ * The encoder sees the whole clip. Its cells become channels, beside means of its input's channels. */
+#include "engine/vae/shortcut.h"
 #include "engine/vae/vae_impl.h"
 
 #include <stdio.h>
@@ -21,9 +24,9 @@ enum {
 };
 
 typedef struct {
-    int64_t out_channels, latent_channels, layers, spatial, temporal;
+    int64_t in_channels, out_channels, latent_channels, layers, spatial, temporal;
     double scaling_factor;
-    bool match; /* an upsampling leads to the next stage's channels */
+    bool match, match_down; /* what changes resolution leads to the next stage's channels */
     int stages, ups, times;
     int64_t widths[MAX_STAGES]; /* in the decoder's order: the coarsest first */
 } hv15_config;
@@ -36,8 +39,27 @@ typedef struct {
     dit_linear around, around_first; /* selections for all frames, but where time is doubled not the first one */
 } hv15_stage;
 
+/* A stage of the encoder; what changes resolution behind it sees the first frame apart where it halves time. */
+typedef struct {
+    vae_resnet *resnets;
+    int64_t count;
+    bool in_space, in_time;
+    vae_conv down;
+    vae_shortcut fold, mean, fold_first, mean_first; /* of what `down` gives, and around it */
+} hv15_down;
+
+typedef struct {
+    vae_conv conv_in, conv_out;
+    hv15_down stages[MAX_STAGES];
+    vae_resnet mid[MID_RESNETS];
+    vae_attention attention;
+    vae_norm norm_out;
+    vae_shortcut around_out;
+} hv15_encoder;
+
 typedef struct {
     hv15_config c;
+    hv15_encoder encoder; /* loaded where it was asked for */
     vae_conv conv_in, conv_out;
     dit_linear around_in;
     vae_resnet mid[MID_RESNETS];
@@ -50,6 +72,7 @@ typedef struct {
 /* ---- config ------------------------------------------------------------------------------------------------------ */
 
 static const dit_config_field fields[] = {
+    DIT_CONFIG_INT(hv15_config, in_channels, "in_channels", 3, 1, 64),
     DIT_CONFIG_INT(hv15_config, out_channels, "out_channels", 3, 1, 64),
     DIT_CONFIG_INT(hv15_config, latent_channels, "latent_channels", 32, 1, 1024),
     DIT_CONFIG_INT(hv15_config, layers, "layers_per_block", 2, 1, 64),
@@ -57,6 +80,7 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_INT(hv15_config, temporal, "temporal_compression_ratio", 4, 1, 256),
     DIT_CONFIG_NUMBER(hv15_config, scaling_factor, "scaling_factor", 1.03682, 1e-6, 1e6),
     DIT_CONFIG_BOOL(hv15_config, match, "upsample_match_channel", true),
+    DIT_CONFIG_BOOL(hv15_config, match_down, "downsample_match_channel", true),
     DIT_CONFIG_END,
 };
 
@@ -173,17 +197,62 @@ static dit_status load_stage(const vae_loader *l, const hv15_config *c, int i, h
     return stage->in_space ? load_upsampling(l, c, i, stage) : DIT_OK;
 }
 
-static dit_status load_middle(const vae_loader *l, int64_t width, hv15 *m)
+static dit_status load_middle(const vae_loader *l, const char *side, int64_t width, vae_resnet *mid,
+                              vae_attention *attention)
 {
-    static const char at[] = "decoder.mid_block.attentions.0";
-    const dit_linear_part parts[3] = {{.prefix = "decoder.mid_block.attentions.0.to_q", .rows = width},
-                                      {.prefix = "decoder.mid_block.attentions.0.to_k", .rows = width},
-                                      {.prefix = "decoder.mid_block.attentions.0.to_v", .rows = width}};
+    char at[48], q[64], k[64], v[64];
+    snprintf(at, sizeof at, "%s.mid_block.attentions.0", side);
+    snprintf(q, sizeof q, "%s.to_q", at), snprintf(k, sizeof k, "%s.to_k", at), snprintf(v, sizeof v, "%s.to_v", at);
+    const dit_linear_part parts[3] = {
+        {.prefix = q, .rows = width}, {.prefix = k, .rows = width}, {.prefix = v, .rows = width}};
     for (int i = 0; i < MID_RESNETS; i++)
-        DIT_TRY(vae_load_resnet(l, width, width, &m->mid[i], "decoder.mid_block.resnets.%d", i));
-    DIT_TRY(vae_load_norm(l, width, &m->attention.norm, "decoder.mid_block.attentions.0.norm"));
-    DIT_TRY(dit_weights_linear(l->rt, l->weights, parts, 3, width, NULL, &m->attention.qkv));
-    return dit_weights_linear_named(l->rt, l->weights, width, width, &m->attention.out, "%s.proj_out", at);
+        DIT_TRY(vae_load_resnet(l, width, width, &mid[i], "%s.mid_block.resnets.%d", side, i));
+    DIT_TRY(dit_weights_linear(l->rt, l->weights, parts, 3, width, NULL, &attention->qkv));
+    DIT_TRY(dit_weights_linear_named(l->rt, l->weights, width, width, &attention->out, "%s.proj_out", at));
+    snprintf(q, sizeof q, "%s.norm", at);
+    return vae_load_norm(l, width, &attention->norm, q);
+}
+
+/* Loads what halves space, and time in the coarser stages, behind stage i of the encoder. */
+static dit_status load_down(const vae_loader *l, int i, int64_t in, int64_t out, hv15_down *stage)
+{
+    static const int64_t kernel[3] = {3, 3, 3};
+    int64_t time = stage->in_time ? CELL : 1, each = out / (CELL * CELL * time);
+    if (!each || out % (CELL * CELL * time))
+        return DIT_FAIL(DIT_ERR_SHAPE, "block %d of the encoder: %lld channels are no whole number of cells", i,
+                        (long long)out);
+    DIT_TRY(vae_load_conv(l, in, each, kernel, &stage->down, "encoder.down_blocks.%d.downsamplers.0.conv.conv", i));
+    DIT_TRY(vae_make_cells(l, each, out, time, &stage->fold));
+    DIT_TRY(vae_make_cells(l, in, out, time, &stage->mean));
+    if (!stage->in_time) return DIT_OK;
+    DIT_TRY(vae_make_cells(l, each, out, 1, &stage->fold_first));
+    return vae_make_cells(l, in, out, 1, &stage->mean_first);
+}
+
+/* Loads the encoder, whose stages go from fine to coarse. */
+static dit_status load_encoder(const vae_loader *l, const hv15_config *c, hv15_encoder *e)
+{
+    int64_t width = c->widths[c->stages - 1], moments = 2 * c->latent_channels;
+    DIT_TRY(vae_load_causal_conv(l, c->in_channels, width, &e->conv_in, "encoder.conv_in"));
+    for (int i = 0; i < c->stages; i++) {
+        hv15_down *stage = &e->stages[i];
+        int64_t out = c->widths[c->stages - 1 - i], next = out;
+        void *resnets;
+        *stage = (hv15_down){.count = c->layers, .in_space = i < c->ups};
+        stage->in_time = stage->in_space && i >= c->ups - c->times;
+        DIT_TRY(dit_arena_alloc(&l->rt->run, stage->count * (int64_t)sizeof *stage->resnets, &resnets));
+        stage->resnets = resnets;
+        for (int64_t j = 0; j < stage->count; j++)
+            DIT_TRY(vae_load_resnet(l, j ? out : width, out, &stage->resnets[j], "encoder.down_blocks.%d.resnets.%lld",
+                                    i, (long long)j));
+        if (stage->in_space && c->match_down) next = c->widths[c->stages - 2 - i];
+        if (stage->in_space) DIT_TRY(load_down(l, i, out, next, stage));
+        width = next;
+    }
+    DIT_TRY(load_middle(l, "encoder", width, e->mid, &e->attention));
+    DIT_TRY(vae_load_norm(l, width, &e->norm_out, "encoder.norm_out"));
+    DIT_TRY(vae_make_shortcut(l, width, moments, 1, 1, true, &e->around_out));
+    return vae_load_causal_conv(l, width, moments, &e->conv_out, "encoder.conv_out");
 }
 
 static dit_status hv15_load(dit_vae *vae)
@@ -198,10 +267,11 @@ static dit_status hv15_load(dit_vae *vae)
     int64_t width = c->widths[0], last = c->widths[c->stages - 1];
     DIT_TRY(vae_load_causal_conv(&l, c->latent_channels, width, &m->conv_in, "decoder.conv_in"));
     DIT_TRY(make_selection(&l, c->latent_channels, 1, width, width, &m->around_in));
-    DIT_TRY(load_middle(&l, width, m));
+    DIT_TRY(load_middle(&l, "decoder", width, m->mid, &m->attention));
     for (int i = 0; i < c->stages; i++) DIT_TRY(load_stage(&l, c, i, &m->stages[i]));
     DIT_TRY(vae_load_norm(&l, last, &m->norm_out, "decoder.norm_out"));
-    return vae_load_causal_conv(&l, last, c->out_channels, &m->conv_out, "decoder.conv_out");
+    DIT_TRY(vae_load_causal_conv(&l, last, c->out_channels, &m->conv_out, "decoder.conv_out"));
+    return vae->params.encoder ? load_encoder(&l, c, &m->encoder) : DIT_OK;
 }
 
 /* ---- causal convolutions ----------------------------------------------------------------------------------------- */
@@ -222,7 +292,8 @@ static dit_status hv15_allocate(dit_vae *vae)
     hv15 *m = vae->state;
     void *memory;
     DIT_TRY(for_each_causal(&vae->relay, m, vae_conv_allocate));
-    int64_t positions = vae->params.frames * vae->tile.height * vae->tile.width;
+    const dit_vae_params *p = &vae->params;
+    int64_t area = p->encoder ? p->height * p->width : vae->tile.height * vae->tile.width, positions = p->frames * area;
     DIT_TRY(dit_arena_array(&vae->params.rt->step, positions, DIT_DTYPE_INT32, &memory));
     m->frame_of = memory;
     return DIT_OK;
@@ -329,11 +400,58 @@ static dit_status hv15_decode(dit_vae *vae, vae_source latents, vae_extents size
     return for_each_causal(&vae->relay, m, vae_conv_settle);
 }
 
+/* Halves space, and in some stages time: each two frames behind the first one, which stands alone. */
+static vae_tensor downsample(const vae_walk *walk, hv15_down *stage, vae_tensor x)
+{
+    int a = vae_other_slot(x.slot, -1), b = vae_other_slot(x.slot, a);
+    int64_t single = stage->in_time, frames = stage->in_time ? x.frames / CELL : x.frames;
+    vae_tensor h = vae_conv_forward(walk, &stage->down, VAE_CONV_PLAIN, x, a);
+    vae_tensor y = {b, single + frames, x.height / CELL, x.width / CELL, stage->fold.out, x.band};
+    if (single) vae_cells_bring(walk, &stage->fold_first, h, 0, true, y, 0, 1);
+    if (single) vae_cells_bring(walk, &stage->mean_first, x, 0, false, y, 0, 1);
+    vae_cells_bring(walk, &stage->fold, h, single, true, y, single, frames);
+    vae_cells_bring(walk, &stage->mean, x, single, false, y, single, frames);
+    return y;
+}
+
+static dit_status hv15_encode(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar)
+{
+    static const int32_t nowhere[1]; /* as in walk_middle */
+    hv15 *m = vae->state;
+    hv15_encoder *e = &m->encoder;
+    vae_walk walk = {.memory = &vae->memory, .frame_of = m->frame_of ? m->frame_of : nowhere};
+    int64_t spatial = m->c.spatial, z = m->c.latent_channels;
+    DIT_TRY(place_frames(vae, size));
+    vae_tensor x = {0,
+                    dit_vae_output_frames(&vae->facts, size.frames),
+                    size.height * spatial,
+                    size.width * spatial,
+                    m->c.in_channels,
+                    false};
+    DIT_TRY(vae_from_planes(walk.memory, image, 0, x));
+    x = vae_conv_forward(&walk, &e->conv_in, VAE_CONV_PLAIN, x, 1);
+    for (int i = 0; i < m->c.stages; i++) {
+        hv15_down *stage = &e->stages[i];
+        for (int64_t j = 0; j < stage->count; j++) x = vae_resnet_forward(&walk, &stage->resnets[j], x);
+        if (stage->in_space) x = downsample(&walk, stage, x);
+    }
+    x = vae_resnet_forward(&walk, &e->mid[0], x);
+    x = vae_attention_forward(&walk, &e->attention, x);
+    x = vae_resnet_forward(&walk, &e->mid[1], x);
+    int a = vae_other_slot(x.slot, -1);
+    vae_tensor y = vae_norm_forward(&walk, &e->norm_out, DIT_ACT_SILU, x, a);
+    y = vae_conv_forward(&walk, &e->conv_out, VAE_CONV_PLAIN, y, vae_other_slot(x.slot, a));
+    vae_shortcut_add(&walk, &e->around_out, x, false, y);
+    DIT_TRY(vae_to_planes(walk.memory, y, 0, z, mean, 0));
+    return vae_to_planes(walk.memory, y, z, z, logvar, 0);
+}
+
 const dit_vae_class dit_vae_autoencoder_kl_hunyuan_video15 = {
     .class_name = "AutoencoderKLHunyuanVideo15",
     .decoder = DIT_ROWS_HUNYUAN15,
     .read_facts = hv15_read_facts,
     .load = hv15_load,
     .decode = hv15_decode,
+    .encode = hv15_encode,
     .allocate = hv15_allocate,
 };

@@ -97,3 +97,53 @@ vae_tensor vae_shortcut_reduce(const vae_walk *walk, const vae_shortcut *s, vae_
     bring(walk, s, x, false, true, y);
     return y;
 }
+
+/* ---- cells whose place is slowest -------------------------------------------------------------------------------- */
+
+static void fill_cells(const vae_shortcut *s, int64_t in, int64_t place, float *weights)
+{
+    int64_t all = in * places(s), group = s->out < all ? all / s->out : 1;
+    memset(weights, 0, (size_t)(s->out * in) * sizeof *weights);
+    for (int64_t o = 0; o < s->out; o++)
+        for (int64_t c = 0; c < in; c++)
+            if ((place * in + c) / group == o % all) weights[o * in + c] = 1.0f / (float)group;
+}
+
+dit_status vae_make_cells(const vae_loader *l, int64_t in, int64_t out, int64_t time, vae_shortcut *s)
+{
+    dit_runtime *rt = l->rt;
+    float *weights;
+    *s = (vae_shortcut){.out = out, .time = time, .space = 2, .down = true};
+    int64_t all = in * places(s);
+    if (out < 1 || (all % out && out != 2 * all))
+        return DIT_FAIL(DIT_ERR_SHAPE, "cells of %lld values cannot become %lld channels", (long long)all,
+                        (long long)out);
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_status st = dit_arena_host(&rt->step, out * in, &weights);
+    for (int64_t place = 0; place < places(s) && st == DIT_OK; place++) {
+        if (dit_runtime_values(rt, out * in)) fill_cells(s, in, place, weights);
+        st = rt->kernels->linear_pack(rt->pool, &rt->run, in, 1, (const float *const[]){weights}, NULL, &out,
+                                      &s->place[place]);
+    }
+    dit_arena_release_to(&rt->step, mark);
+    return st;
+}
+
+void vae_cells_bring(const vae_walk *walk, const vae_shortcut *s, vae_tensor x, int64_t first, bool fresh, vae_tensor y,
+                     int64_t at, int64_t count)
+{
+    vae_memory *m = walk->memory;
+    float *from = vae_tensor_data(m, &x), *to = vae_tensor_data(m, &y);
+    if (m->planning) return;
+    for (int64_t i = 0; i < count * places(s); i++) {
+        int64_t cell = i / places(s), place = i % places(s), in_space = place % (s->space * s->space);
+        int64_t frame = first + cell * s->time + place / (s->space * s->space);
+        dit_rows rows = every(to + (at + cell) * y.height * y.width * y.channels, &y, 0, 0, 1);
+        dit_rows spread = every(from + frame * x.height * x.width * x.channels, &x, in_space / s->space,
+                                in_space % s->space, s->space);
+        if (fresh && !place)
+            layer_linear(m->rt, &s->place[place], spread, rows, DIT_ACT_NONE);
+        else
+            layer_linear_add(m->rt, &s->place[place], spread, rows, NULL, 0);
+    }
+}

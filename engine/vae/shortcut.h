@@ -26,4 +26,11 @@ void vae_shortcut_add(const vae_walk *walk, const vae_shortcut *shortcut, vae_te
  * the result has all values of a cell, they become channels, the place fastest. */
 vae_tensor vae_shortcut_reduce(const vae_walk *walk, const vae_shortcut *shortcut, vae_tensor x, int to);
 
+/* Makes layers as vae_make_shortcut does on the way down, of cells whose values stand with the place slowest: `time` frames of 2 x 2.
+ * They become `out` channels, each the mean of values that follow each other; where there are twice as many, they stand twice. */
+dit_status vae_make_cells(const vae_loader *l, int64_t in, int64_t out, int64_t time, vae_shortcut *cells);
+/* Brings frames of x, from `first` on, to `count` frames of y, from `at` on; adds to them, or with `fresh` replaces them. */
+void vae_cells_bring(const vae_walk *walk, const vae_shortcut *cells, vae_tensor x, int64_t first, bool fresh,
+                     vae_tensor y, int64_t at, int64_t count);
+
 #endif
