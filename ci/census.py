@@ -362,22 +362,6 @@ def latte(config, z):
         encoder_hidden_states=meta(z.B, z.T, config["caption_channels"]), enable_temporal_attentions=True)
 
 
-def flux2(config, z):
-    import torch
-    ids = dict(img_ids=meta(z.B, z.S, 4, dtype=torch.int64), txt_ids=meta(z.B, z.T, 4, dtype=torch.int64))
-    if config.get("guidance_embeds"):
-        ids["guidance"] = meta(z.B, dtype=torch.float32)
-    return {}, dict(hidden_states=meta(z.B, z.S, config["in_channels"]), timestep=meta(z.B),
-                    encoder_hidden_states=meta(z.B, z.T, config["joint_attention_dim"]), **ids)
-
-
-def qwen_image(config, z):
-    # Its pipeline gives no mask where the prompts of a call are as long as each other.
-    return {}, dict(hidden_states=meta(z.B, z.S, config["in_channels"]), timestep=meta(z.B),
-                    encoder_hidden_states=meta(z.B, z.T, config["joint_attention_dim"]),
-                    img_shapes=[[(1, z.h, z.h)]] * z.B)
-
-
 # class: its inputs; keys of the config that count blocks; lists of blocks per key; sizes that vary, besides B and S
 CLASSES = {
     "FluxTransformer2DModel": (flux, {"num_layers": ["transformer_blocks"],
@@ -389,18 +373,25 @@ CLASSES = {
     "WanTransformer3DModel": (wan, {"num_layers": ["blocks"]}, "TFE"),
     "HunyuanVideoTransformer3DModel": (hunyuan_video, {"num_layers": ["transformer_blocks"],
                                                        "num_single_layers": ["single_transformer_blocks"]}, "TFE"),
-    "Flux2Transformer2DModel": (flux2, {"num_layers": ["transformer_blocks"],
-                                        "num_single_layers": ["single_transformer_blocks"]}, "T"),
-    "QwenImageTransformer2DModel": (qwen_image, {"num_layers": ["transformer_blocks"]}, "T"),
     "LatteTransformer3DModel": (latte, {"num_layers": ["transformer_blocks", "temporal_transformer_blocks"]}, "TFP"),
 }
 # Their first forward moves tables to the device, where they stay: the second one is counted.
-MOVED_ONCE = {"WanTransformer3DModel", "QwenImageTransformer2DModel"}
+MOVED_ONCE = {"WanTransformer3DModel", "QwenImageTransformer2DModel", "ZImageTransformer2DModel"}
 # The number of operators depends on the batch: one batch row is counted, and several are charged as so many calls.
 ROW_BY_ROW = {"HunyuanVideoTransformer3DModel"}
+# Those of census_newer.py are added by take_newer().
 # Not a fact of the class: how many forwards its pipeline makes of the two branches of guidance.
 FORWARDS = {"WanTransformer3DModel": 2,  # pipeline_wan.py: noise_pred, then noise_uncond
             "QwenImageTransformer2DModel": 2}  # pipeline_qwenimage.py: so, too
+
+
+def take_newer():
+    """Adds the classes of census_newer.py, which takes its tools from this file under its own name."""
+    global census_newer  # pylint: disable=global-statement,global-variable-undefined
+    sys.modules["census"] = sys.modules[__name__]
+    census_newer = import_module("census_newer")
+    CLASSES.update(census_newer.CLASSES)
+    ROW_BY_ROW.update(census_newer.ROW_BY_ROW)
 
 
 def sizes_of(letters):
@@ -420,6 +411,8 @@ class Missing(Exception):
 
 # What older versions do without being told.
 NEWER = {"patch_bias": True}
+# Keys of a config that no version has: constants of the library's pipelines, which small models of tests change.
+OURS = ("first_frame_apart", "glyph_tokens", "glyph_width", "picture_tokens")
 
 
 def build(cls, config, change):
@@ -428,6 +421,8 @@ def build(cls, config, change):
     known.update(change)
     import inspect
     takes = inspect.signature(cls.__init__).parameters
+    for key in OURS:
+        known.pop(key, None)
     newer = {k for k, v in known.items() if k not in takes and v is not None and v != NEWER.get(k)}
     if newer:
         raise Missing(f"{cls.__name__} has no {sorted(newer)}")
@@ -467,8 +462,9 @@ def run(cls, entry, config, z):
     change, inputs = make(config, z)
     model = build(cls, config, change)
     groups = [list(zip(*[list(getattr(model, name)) for name in lists])) for lists in keys.values()]
+    census_newer.PREPARE.get(cls.__name__, lambda _: None)(model)
     tally = Tally()
-    tally.scalar = z.S + z.T
+    tally.scalar, tally.text = z.S + z.T, z.T
     if cls.__name__ in MOVED_ONCE:
         with torch.no_grad():
             model(**inputs, return_dict=False)
@@ -476,7 +472,7 @@ def run(cls, entry, config, z):
     whole = torch.nn.functional.scaled_dot_product_attention
     torch.nn.functional.scaled_dot_product_attention = attention_kept_whole(tally)
     try:
-        with torch.no_grad(), make_mode(tally):
+        with torch.no_grad(), census_newer.stand_ins(tally), make_mode(tally):
             model(**inputs, return_dict=False)
     finally:
         torch.nn.functional.scaled_dot_product_attention = whole
@@ -559,8 +555,8 @@ class Different(Exception):
 class Fit:
     """Finds integer coefficients for a value's list over the runs: the fewest monomials that give all of them."""
 
-    def __init__(self, sizes, letters):
-        self.sizes, self.known = sizes, {}
+    def __init__(self, sizes, letters, signed=False):
+        self.sizes, self.known, self.signed = sizes, {}, signed
         self.monomials = [m for m in MONOMIALS if all(c in "BS" + letters for c in m)]
 
     def polynomial(self, values):
@@ -599,7 +595,7 @@ class Fit:
         if any(row[n] for row in system[n:]):
             return None
         out = {m or "1": system[i][n] for i, m in enumerate(chosen)}
-        if any(v.denominator != 1 or v <= 0 for v in out.values()):
+        if any(v.denominator != 1 or v == 0 or v < 0 and not self.signed for v in out.values()):
             return None
         return {m: int(v) for m, v in out.items()}
 
@@ -733,13 +729,13 @@ def depth_keys(keys):
 
 def censuses_of(cls, entry, config):
     """One census for all batches, or one for one batch row and one for more."""
-    sizes = sizes_of(entry[2])
+    sizes = census_newer.SIZES.get(cls.__name__, sizes_of)(entry[2])
     if cls.__name__ in ROW_BY_ROW:
         sizes = sizes[:1]
     runs = [[run(cls, entry, config, z) for z in some] for some in sizes]
 
     def counted(some, tallies, more):
-        named, blocks = name_parts(parts_of(Fit(some, entry[2]), tallies), entry[1])
+        named, blocks = name_parts(parts_of(Fit(some, entry[2], cls.__name__ in census_newer.SIGNED), tallies), entry[1])
         return dict(more, blocks=blocks, parts=named)
 
     try:
@@ -759,7 +755,7 @@ def census_of(class_name, models):
         return None
     out = []
     for name, config in models:
-        model = {"name": name, "config": {k: v for k, v in config.items() if not k.startswith("_")}}
+        model = {"name": name, "config": {k: v for k, v in config.items() if not k.startswith("_") and k not in OURS}}
         try:
             counted = censuses_of(cls, entry, config)
         except Missing as missing:
@@ -882,7 +878,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="for each row of SOFTWARE")
     parser.add_argument("--installed", action="store_true", help="with --all: install nothing")
     args = parser.parse_args()
-    sys.modules["census"] = sys.modules["__main__"]
+    take_newer()
     if args.all:
         return run_all(args)
     found = versions()

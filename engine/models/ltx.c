@@ -75,21 +75,12 @@ static void ltx_place(const dit_model *model, const float *scale, const int64_t 
     for (int axis = 0; axis < LTX_AXES; axis++) place[axis] = ids[axis] * scale[axis] / base[axis] * 2.0f - 1.0f;
 }
 
-/* Returns entry `index` of a float32 linspace(0, 1, count), computed from its nearer end with one rounding: angles go up to
- * 15,700, where a last bit of the exponent would turn a pair by 0.01. */
-static float spread(int64_t index, int64_t count)
-{
-    if (count == 1) return 0.0f;
-    float step = 1.0f / (float)(count - 1);
-    return index < count / 2 ? step * (float)index : fmaf(-step, (float)(count - 1 - index), 1.0f);
-}
-
 /* From pi / 2 to 10000 pi / 2. */
 static float ltx_frequency(const dit_model *model, int64_t index, int64_t count)
 {
     static const float half_pi = (float)(3.14159265358979323846 / 2);
     (void)model;
-    return (float)pow(10000.0, spread(index, count)) * half_pi;
+    return (float)pow(10000.0, ltx_spread(index, count)) * half_pi;
 }
 
 static dit_status ltx_create(const dit_model_params *params, dit_model *model)

@@ -13,13 +13,14 @@
 #include <string.h>
 
 static const float HEADS_EPS = 1e-6f;
+static const double PI = 3.14159265358979323846;
 
 typedef struct {
     ltx_kind kind;
     int64_t out_channels, cross_dim, caption_dim, seconds, height, width, offset;
     int64_t cell[LTX_AXES]; /* frames, rows and columns of pixels of a cell of the latent */
     double theta;
-    bool projects_text;
+    bool projects_text, mlp_biases, doubles; /* doubles: frequencies are computed in double, else in float */
 } ltx2_config;
 
 static const dit_config_field fields[] = {
@@ -37,10 +38,13 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_NUMBER(ltx2_config, kind.eps, "norm_eps", 1e-6, 0, 1),
     DIT_CONFIG_NUMBER(ltx2_config, theta, "rope_theta", 10000, 1, 1e9),
     DIT_CONFIG_BOOL(ltx2_config, projects_text, "use_prompt_embeddings", true),
+    DIT_CONFIG_BOOL(ltx2_config, mlp_biases, "ff_bias", true),
+    DIT_CONFIG_BOOL(ltx2_config, doubles, "rope_double_precision", true),
     DIT_CONFIG_END,
 };
 
-/* Gates of heads and modulated text are those of LTX-2.3, a marker of key frames and layers without biases those of later ones. */
+/* Gates of heads and modulated text are those of LTX-2.3. A marker of key frames (use_keyframes_abs_pos_embedding) is for a pipeline
+ * that names some; without them a forward does not read it. */
 static const dit_config_only only[] = {
     {"activation_fn", "gelu-approximate"},
     {"qk_norm", "rms_norm_across_heads"},
@@ -49,12 +53,9 @@ static const dit_config_only only[] = {
     {"attention_out_bias", "true"},
     {"patch_size", "1"},
     {"patch_size_t", "1"},
-    {"rope_double_precision", "true"},
     {"gated_attn", "false"},
     {"cross_attn_mod", "false"},
     {"audio_cross_attn_mod", "false"},
-    {"ff_bias", "true"},
-    {"use_keyframes_abs_pos_embedding", "false"},
     {0},
 };
 
@@ -80,6 +81,7 @@ static dit_status read_config(const dit_config *config, ltx2_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     DIT_TRY(read_rope(config, c));
     c->kind.as_wide = !c->projects_text, c->kind.text_dim = c->projects_text ? c->caption_dim : c->cross_dim;
+    c->kind.plain_mlp = !c->mlp_biases;
     return ltx_kind_check(&c->kind, c->cross_dim, c->out_channels);
 }
 
@@ -122,8 +124,9 @@ static void ltx2_place(const dit_model *model, const float *frame_rate, const in
 static float ltx2_frequency(const dit_model *model, int64_t index, int64_t count)
 {
     const ltx2_config *c = ltx_stack_own(model);
+    if (!c->doubles) return (float)pow(c->theta, ltx_spread(index, count)) * (float)PI / 2.0f;
     double exponent = count > 1 ? (double)index / (double)(count - 1) : 0.0;
-    return (float)(pow(c->theta, exponent) * 3.14159265358979323846 / 2.0);
+    return (float)(pow(c->theta, exponent) * PI / 2.0);
 }
 
 static dit_status ltx2_create(const dit_model_params *params, dit_model *model)

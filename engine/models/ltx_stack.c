@@ -53,6 +53,14 @@ static dit_status load_cross_attention(const dit_scope *s, const ltx_stack *m, l
     return dit_arena_activations(&s->rt->image, m->s.B * m->T * 2 * m->s.A, &block->text_kv);
 }
 
+static dit_status load_mlp(dit_scope s, const ltx_stack *m, ltx_block *block)
+{
+    dit_weights plain = *s.weights;
+    plain.without_biases = true;
+    if (m->kind.plain_mlp) s.weights = &plain;
+    return scope_mlp(&s, "ff", m->s.C, MLP_RATIO * m->s.C, &block->s.mlp);
+}
+
 static dit_status load_blocks(const dit_model_params *params, ltx_stack *m)
 {
     void *blocks;
@@ -63,7 +71,7 @@ static dit_status load_blocks(const dit_model_params *params, ltx_stack *m)
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
         DIT_TRY(load_self_attention(&s, m, &m->blocks[i]));
         DIT_TRY(load_cross_attention(&s, m, &m->blocks[i]));
-        DIT_TRY(scope_mlp(&s, "ff", m->s.C, MLP_RATIO * m->s.C, &m->blocks[i].s.mlp));
+        DIT_TRY(load_mlp(s, m, &m->blocks[i]));
         DIT_TRY(
             scope_matrix(&s, "scale_shift_table", CROSSED_MODULATIONS, m->s.C, DIT_INIT_TABLE, &m->blocks[i].s.table));
     }
@@ -139,6 +147,13 @@ dit_status ltx_stack_create(const dit_model_params *params, const ltx_kind *kind
 }
 
 /* ---- once per clip ----------------------------------------------------------------------------------------------- */
+
+float ltx_spread(int64_t index, int64_t count)
+{
+    if (count == 1) return 0.0f;
+    float step = 1.0f / (float)(count - 1);
+    return index < count / 2 ? step * (float)index : fmaf(-step, (float)(count - 1 - index), 1.0f);
+}
 
 /* Fills a token's table of this rank's columns [first, first + A) of C. Each frequency has a pair of columns for time, then one for
  * the row, then one for the column; what C / 2 is more than a multiple of three stands in front and is not rotated. */

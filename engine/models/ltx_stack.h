@@ -19,6 +19,7 @@ typedef struct {
     bool halves;              /* positions turn entries that are half a head apart; else neighbours          */
     bool norms_queries;       /* the stream is normalised for the queries of the text                        */
     bool as_wide;             /* text comes as wide as the stream and is not projected                       */
+    bool plain_mlp;           /* MLPs have no biases                                                          */
     dit_condition_kind scale; /* what tells the class how long a frame lasts, and how much of it             */
     int64_t scales;
     /* Where the latent's cell at [frame, row, column] lies in the base clip, from -1 to 1, in the library's float32; told: the
@@ -63,6 +64,9 @@ dit_status ltx_stack_attention_input(dit_model *model, float *out);
 dit_status ltx_stack_block(dit_model *model, int64_t index);
 dit_status ltx_stack_head(dit_model *model, float *output);
 
+/* Returns entry `index` of a float32 linspace(0, 1, count), computed from its nearer end with one rounding: angles go up to
+ * 15,700, where a last bit of the exponent would turn a pair by 0.01. */
+float ltx_spread(int64_t index, int64_t count);
 /* Returns the class's numbers of a model. */
 const void *ltx_stack_own(const dit_model *model);
 

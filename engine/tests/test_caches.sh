@@ -32,7 +32,7 @@ for policy in $("$build/bin/ditbench" list caches | awk 'NR > 1 && NF { print $1
     report $? "$policy is among the caches"
 done
 
-all=pixart-alpha-xl-2,flux.1-dev,cogvideox-1.5-5b,wan2.1-i2v-14b-480p,sd3.5-medium,hunyuandit-v1.1,latte-1,hunyuanvideo,qwen-image,z-image,lumina-image-2.0,ltx-video-2b,ltx-2,mochi-1,flux.2-dev,sana-0.6b
+all=pixart-alpha-xl-2,flux.1-dev,cogvideox-1.5-5b,wan2.1-i2v-14b-480p,sd3.5-medium,hunyuandit-v1.1,latte-1,hunyuanvideo,qwen-image,z-image,lumina-image-2.0,ltx-video-2b,ltx-2,mochi-1,flux.2-dev,flux.1-kontext-dev,hunyuanvideo-1.5-i2v,sana-0.6b
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
     matrix_on cpu fp32 1 170 --model "$all"
     matrix_on cpu fp32 2 300 --model "$all"

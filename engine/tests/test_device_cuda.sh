@@ -37,8 +37,8 @@ while read -r element folders models exact others cells stale_cells; do
     matrix_on cuda "$element" 2 "$cells" --model "$models" --method "$exact,$others"
     rm -f "$work"/*.latents
 done <<'END'
-fp32 ops,schedulers,pixart_alpha,flux_schnell,sana_placed,vae_4ch,vae_dc,vae_wan,vae_hunyuan_video,vae_hunyuan_video15,vae_ltx_video_timestep,vae_mochi pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6 2
-bf16 ops,flux_dev,sd35,latte,sana,vae_16ch,vae_wan,vae_hunyuan_video15,vae_ltx_video_timestep wan2.1-i2v-14b-480p,sana-0.6b ulysses,tensor - 4 0
+fp32 ops,schedulers,pixart_alpha,flux_schnell,sana_placed,ltx2,vae_4ch,vae_dc,vae_wan,vae_hunyuan_video,vae_hunyuan_video15,vae_ltx_video_timestep,vae_mochi pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6 2
+bf16 ops,flux_dev,sd35,latte,sana,vae_16ch,vae_wan,vae_hunyuan_video15,vae_ltx_video_timestep wan2.1-i2v-14b-480p,sana-0.6b,ltx-2 ulysses,tensor - 6 0
 fp16 ops,e2e_wan_unipc,z_image,lumina2,flux2 flux.1-dev,z-image,lumina-image-2.0,flux.2-dev ring - 4 0
 END
 

@@ -3,7 +3,7 @@
 
     pip install torch==2.15.0 diffusers==0.42.1 safetensors==0.8.0
     engine/tests/golden/ltx2.py OUT --loop 4                                     # as ltx2 and e2e_ltx2 were made
-    engine/tests/golden/ltx2.py OUT --rope interleaved --wide --unmasked --frames 1 --columns 5 --layers 1   # as ltx2_wide
+    engine/tests/golden/ltx2.py OUT --rope interleaved --wide --plain --unmasked --frames 1 --columns 5 --layers 1   # as ltx2_wide
     build/bin/ditbench golden OUT
 
 The forward is told isolate_modalities, so that nothing of the sound reaches the video; the script runs it beside two sounds and
@@ -114,13 +114,16 @@ def main():
     parser.add_argument("--rope", default="split", choices=("split", "interleaved"))
     parser.add_argument("--wide", action="store_true", help="text as wide as the stream (use_prompt_embeddings false)")
     parser.add_argument("--unmasked", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="MLPs without biases, frequencies in float, a marker of key frames")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     model = LTX2VideoTransformer3DModel(
         in_channels=args.channels, out_channels=args.channels, num_layers=args.layers, num_attention_heads=args.heads,
         attention_head_dim=args.head, cross_attention_dim=args.heads * args.head, caption_channels=args.text_dim,
         audio_in_channels=3, audio_out_channels=3, audio_num_attention_heads=args.heads, audio_attention_head_dim=2,
-        audio_cross_attention_dim=2 * args.heads, rope_type=args.rope, use_prompt_embeddings=not args.wide)
+        audio_cross_attention_dim=2 * args.heads, rope_type=args.rope, use_prompt_embeddings=not args.wide,
+        ff_bias=not args.plain, rope_double_precision=not args.plain, use_keyframes_abs_pos_embedding=args.plain,
+        perturbed_attn=args.plain)
     export_in_two_bytes(args, model, make_inputs=lambda: make_inputs(args),
                         forward=lambda inputs: forward(model, args, inputs), loop=lambda: loop(model, args))
 
