@@ -39,10 +39,10 @@ static const dit_architecture architectures[] = {
      .time_key = "time_embed_dim", .time_width = 512, .time_alone = true, .joint = true, .guidance_branches = 2},
     {.class_name = "Flux2Transformer2DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
-     .joint = true, .guidance_branches = 1},
+     .joint = true, .guidance_branches = 1, .references = DIT_MOST_REFERENCES},
     {.class_name = "FluxTransformer2DModel",
      .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
-     .joint = true, .guidance_branches = 1, .references = true},
+     .joint = true, .guidance_branches = 1, .references = 1},
     {.class_name = "HunyuanDiT2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
      .text_keys = {"text_len", "text_len_t5"}, .paired = true, .prepares = true, .guidance_branches = 2},
     {.class_name = "HunyuanVideo15Transformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
@@ -70,7 +70,7 @@ static const dit_architecture architectures[] = {
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true,
      .time_alone = true, .prepares = true},
     {.class_name = "QwenImageTransformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
-     .joint = true, .guidance_branches = 2, .references = true},
+     .joint = true, .guidance_branches = 2, .references = DIT_MOST_REFERENCES},
     {.class_name = "SanaTransformer2DModel", .kinds = {{"num_layers", CONVOLVED_BLOCK}},
      .convolved_key = "mlp_ratio", .convolved_ratio = 2.5, .linear_attention = true,
      .cross_is_hidden = true, .guidance_branches = 2, .lone_branch = true, .time_alone = true,
@@ -183,12 +183,17 @@ dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts
     if (height_px == 0 && width_px == 0) return DIT_OK;
     if (!architecture || !architecture->references)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s takes no reference picture", facts->family),
-                              "FLUX.1 Kontext does: its class is FluxTransformer2DModel");
+                              "FLUX.1 Kontext, FLUX.2 and Qwen-Image-Edit do");
+    if (facts->reference_count == architecture->references)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s takes at most %d reference pictures", facts->family,
+                        architecture->references);
     dit_status st = dit_latent_resize(&reference, height_px, width_px, 1);
     if (st != DIT_OK) return dit_error_note(st, "the reference picture");
-    facts->reference_tokens = dit_latent_tokens(&reference);
-    facts->reference_width = reference.width / reference.patch;
-    facts->image_tokens += facts->reference_tokens;
+    int64_t tokens = dit_latent_tokens(&reference);
+    facts->references[facts->reference_count++] =
+        (dit_token_grid){reference.height / reference.patch, reference.width / reference.patch};
+    facts->reference_tokens += tokens;
+    facts->image_tokens += tokens;
     return DIT_OK;
 }
 

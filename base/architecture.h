@@ -51,7 +51,7 @@ typedef struct {
     bool per_frame;         /* self-attention spans one frame of a clip                                            */
     bool cross_is_hidden;   /* cross_attention_dim is the hidden size                                              */
     bool lone_branch;       /* a forward may be of the positive branch alone (dit_window.positive)                 */
-    bool references;        /* tokens of a reference picture may stand behind those of the latent            */
+    int references;         /* most pictures whose tokens may stand behind those of the latent; 0: none      */
     bool samples_first;     /* such a pipeline samples the picture's latents, and draws that noise before the clip's */
     bool holds;             /* tokens of a clip's first latent frame may be given, with a timestep of their own: 0 */
 } dit_architecture;
@@ -83,8 +83,8 @@ typedef struct {
  * Errors: DIT_ERR_UNSUPPORTED when blocks change their kind too often. */
 dit_status dit_architecture_fill(const dit_architecture *architecture, const dit_architecture_sizes *sizes,
                                  dit_facts *facts);
-/* Puts the tokens of a reference picture of that size behind those of the latent. 0 x 0: there is none. Errors:
- * DIT_ERR_UNSUPPORTED for a class that takes none, DIT_ERR_CONSTRAINT_RESOLUTION. */
+/* Puts the tokens of a reference picture of that size behind those of the latent, and of references that are there. 0 x 0: there
+ * is none. Errors: DIT_ERR_UNSUPPORTED for a class that takes none, or no more, DIT_ERR_CONSTRAINT_RESOLUTION. */
 dit_status dit_architecture_refer(int64_t height_px, int64_t width_px, dit_facts *facts);
 /* Gives a clip its first latent frame, if `first_frame`. `facts` have their latent's extents. Errors: DIT_ERR_UNSUPPORTED for a
  * class whose clips begin with no picture; DIT_ERR_CONSTRAINT_RESOLUTION for a clip of one latent frame, which would be whole. */

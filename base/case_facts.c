@@ -63,18 +63,27 @@ static dit_status read_latent(const case_view *v, dit_facts *out)
     return dit_latent_resize(latent, height, width, frames);
 }
 
-/* {"height_px", "width_px"} of a picture behind the latent. */
-static dit_status read_reference(const case_view *v, dit_facts *out)
+/* Reads {"height_px", "width_px"}. */
+static dit_status read_size(const case_view *v, const cJSON *reference, dit_facts *out)
 {
-    const cJSON *reference = NULL;
     int64_t height, width;
     char at[400];
-    DIT_TRY(dit_json_optional_object(v->doc, v->run, v->run_at, "reference", &reference));
-    if (!reference) return DIT_OK;
     snprintf(at, sizeof at, "%s/reference", v->run_at);
     DIT_TRY(dit_json_require_int(v->doc, reference, at, "height_px", 1, MAX_EXTENT, &height));
     DIT_TRY(dit_json_require_int(v->doc, reference, at, "width_px", 1, MAX_EXTENT, &width));
     return dit_architecture_refer(height, width, out);
+}
+
+/* The picture behind the latent, or a list of them. */
+static dit_status read_reference(const case_view *v, dit_facts *out)
+{
+    const cJSON *reference = dit_json_member(v->run, "reference"), *item;
+    if (!cJSON_IsArray(reference)) {
+        DIT_TRY(dit_json_optional_object(v->doc, v->run, v->run_at, "reference", &reference));
+        return reference ? read_size(v, reference, out) : DIT_OK;
+    }
+    cJSON_ArrayForEach(item, reference) DIT_TRY(read_size(v, item, out));
+    return DIT_OK;
 }
 
 static dit_status read_first_frame(const case_view *v, dit_facts *out)

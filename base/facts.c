@@ -90,7 +90,19 @@ void dit_facts_resize(dit_facts *facts)
     facts->image_tokens = dit_latent_tokens(&facts->latent);
     facts->token_channels = dit_latent_token_channels(&facts->latent);
     facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
-    facts->reference_tokens = facts->reference_width = facts->held_tokens = 0;
+    facts->reference_tokens = facts->reference_count = facts->held_tokens = 0;
+}
+
+int dit_facts_reference_at(const dit_facts *facts, int64_t token, int64_t *row, int64_t *column)
+{
+    int picture = 0;
+    for (; picture < facts->reference_count - 1; picture++) {
+        int64_t tokens = facts->references[picture].height * facts->references[picture].width;
+        if (token < tokens) break;
+        token -= tokens;
+    }
+    *row = token / facts->references[picture].width, *column = token % facts->references[picture].width;
+    return picture;
 }
 
 int64_t dit_facts_guidance_norms(const dit_facts *facts)

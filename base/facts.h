@@ -44,6 +44,12 @@ typedef enum {
     DIT_GUIDANCE_NORM_WHOLE, /* the whole image's norm is at most that of the positive one times a factor (Z-Image)    */
 } dit_guidance_norm_kind;
 
+/* Tokens of a picture. */
+typedef struct {
+    int64_t height, width;
+} dit_token_grid;
+enum { DIT_MOST_REFERENCES = 8 };
+
 /* What legality and volumes need to know of a model and its run; see case_facts.h. */
 typedef struct {
     char family[64];   /* diffusers class, "PixArtTransformer2DModel"          */
@@ -53,17 +59,18 @@ typedef struct {
     int64_t skips;            /* block i feeds block layers - 1 - i, for i below this (HunyuanDiT); 0: none */
     int64_t heads, head_dim;  /* hidden = heads * head_dim                            */
     int64_t image_tokens;     /* S of one image or clip, with the tokens of its reference */
-    int64_t reference_tokens; /* the last of them, of a picture that is given and not denoised; 0: none */
-    int64_t reference_width;  /* tokens in one of its rows                            */
-    int64_t held_tokens;      /* the first of a clip that begins with a picture: its first latent frame, which is given.
+    int64_t reference_tokens; /* the last of them, of pictures that are given and not denoised; 0: none */
+    int reference_count;      /* of such pictures, one behind the other               */
+    dit_token_grid references[DIT_MOST_REFERENCES];
+    int64_t held_tokens;    /* the first of a clip that begins with a picture: its first latent frame, which is given.
                                   Their timestep is 0 in every step, and they stay what they are; 0: none */
-    int64_t segments;         /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
-    int64_t text_tokens;      /* St                                                   */
-    int64_t text_width;       /* of the stream of joint text, which lies in rows of the hidden size; 0: as wide */
-    int64_t text_beside;      /* tokens of further texts in the sequence (HunyuanVideo 1.5); 0: there are none */
-    int64_t text_multiple;    /* joint text, and the image beside it, are filled up to multiples of it; 0: of 1 */
-    int64_t token_channels;   /* floats of latent a token carries, C * patch_t * patch^2 */
-    int64_t num_images;       /* over all data ranks                                  */
+    int64_t segments;       /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
+    int64_t text_tokens;    /* St                                                   */
+    int64_t text_width;     /* of the stream of joint text, which lies in rows of the hidden size; 0: as wide */
+    int64_t text_beside;    /* tokens of further texts in the sequence (HunyuanVideo 1.5); 0: there are none */
+    int64_t text_multiple;  /* joint text, and the image beside it, are filled up to multiples of it; 0: of 1 */
+    int64_t token_channels; /* floats of latent a token carries, C * patch_t * patch^2 */
+    int64_t num_images;     /* over all data ranks                                  */
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
     double guidance_offset; /* a pipeline that adds guidance_scale times the difference to the positive prediction has
                                   1, one that adds it to the negative one 0; two branches run where the sum is above 1 */
@@ -116,6 +123,9 @@ int64_t dit_facts_frames(const dit_facts *facts);
 /* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. There is
  * no reference then, and nothing is held. */
 void dit_facts_resize(dit_facts *facts);
+
+/* Finds token `token` behind the latent, from 0: *row and *column in its picture. Returns which picture that is. */
+int dit_facts_reference_at(const dit_facts *facts, int64_t token, int64_t *row, int64_t *column);
 
 /* How many tokens of an image are denoised. */
 static inline int64_t dit_facts_latent_tokens(const dit_facts *facts)

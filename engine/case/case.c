@@ -113,16 +113,41 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
     return DIT_OK;
 }
 
-/* Reads {"height_px", "width_px"} of the picture that stands behind the latent. */
-static dit_status read_reference(const dit_json *doc, const cJSON *run, dit_case *out)
+/* Reads {"height_px", "width_px", "cut": {"height_px", "width_px"}} of a picture that stands behind the latent. */
+static dit_status read_reference(const dit_json *doc, const cJSON *reference, dit_case *out)
 {
-    static const char *const keys[] = {"height_px", "width_px", NULL}, at[] = "/run/reference";
-    const cJSON *reference = NULL;
-    DIT_TRY(dit_json_optional_object(doc, run, "/run", "reference", &reference));
-    if (!reference) return DIT_OK;
+    static const char *const keys[] = {"height_px", "width_px", "cut", NULL}, *const cut_keys[] = {"height_px",
+                                                                                                   "width_px", NULL};
+    static const char at[] = "/run/reference", cut_at[] = "/run/reference/cut";
+    const cJSON *cut = NULL;
+    if (out->reference_count == DIT_MOST_REFERENCES)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d references", DIT_MOST_REFERENCES);
+    dit_case_reference *to = &out->references[out->reference_count++];
     DIT_TRY(dit_json_only_keys(doc, reference, at, keys));
-    DIT_TRY(dit_json_require_int(doc, reference, at, "height_px", 1, 1 << 20, &out->reference_height_px));
-    return dit_json_require_int(doc, reference, at, "width_px", 1, 1 << 20, &out->reference_width_px);
+    DIT_TRY(dit_json_require_int(doc, reference, at, "height_px", 1, 1 << 20, &to->height_px));
+    DIT_TRY(dit_json_require_int(doc, reference, at, "width_px", 1, 1 << 20, &to->width_px));
+    DIT_TRY(dit_json_optional_object(doc, reference, at, "cut", &cut));
+    if (!cut) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, cut, cut_at, cut_keys));
+    DIT_TRY(dit_json_require_int(doc, cut, cut_at, "height_px", to->height_px, 1 << 20, &to->cut_height_px));
+    return dit_json_require_int(doc, cut, cut_at, "width_px", to->width_px, 1 << 20, &to->cut_width_px);
+}
+
+/* One, or a list of them. */
+static dit_status read_references(const dit_json *doc, const cJSON *run, dit_case *out)
+{
+    const cJSON *reference = dit_json_member(run, "reference"), *item;
+    if (!cJSON_IsArray(reference)) {
+        DIT_TRY(dit_json_optional_object(doc, run, "/run", "reference", &reference));
+        return reference ? read_reference(doc, reference, out) : DIT_OK;
+    }
+    cJSON_ArrayForEach(item, reference)
+    {
+        if (!cJSON_IsObject(item))
+            return dit_json_fail(doc, "/run/reference", DIT_ERR_JSON_TYPE, "a reference is not an object");
+        DIT_TRY(read_reference(doc, item, out));
+    }
+    return DIT_OK;
 }
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
@@ -138,7 +163,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
     DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
     DIT_TRY(read_sizes(doc, run, out));
-    DIT_TRY(read_reference(doc, run, out));
+    DIT_TRY(read_references(doc, run, out));
     DIT_TRY(dit_json_optional_bool(doc, run, "/run", "first_frame", &out->first_frame));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
@@ -163,11 +188,30 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
-/* Reads {"path": "FILE", "strength": 0.6, "mask": "FILE"}. As diffusers' get_timesteps: the last int(N * strength) steps
+/* Reads the files of references: the image, and "more" behind it. */
+static dit_status read_reference_paths(const dit_json *doc, const cJSON *image, dit_case *out)
+{
+    const cJSON *more = NULL, *item;
+    int count = 0;
+    DIT_TRY(dit_json_optional_array(doc, image, "/image", "more", &more));
+    if (out->reference_count) out->references[count++].path = out->image_path;
+    cJSON_ArrayForEach(item, more)
+    {
+        if (!cJSON_IsString(item))
+            return dit_json_fail(doc, "/image/more", DIT_ERR_JSON_TYPE, "a file is not a string");
+        if (count < out->reference_count) out->references[count].path = item->valuestring;
+        count++;
+    }
+    if (count == out->reference_count) return DIT_OK;
+    return dit_json_fail(doc, "/image/more", DIT_ERR_JSON_VALUE, "%d pictures for %d references", count,
+                         out->reference_count);
+}
+
+/* Reads {"path": "FILE", "strength": 0.6, "mask": "FILE", "more": ["FILE"]}. As diffusers' get_timesteps: the last int(N * strength) steps
  * are run; beside a reference, which the noise does not lie over, all are. */
 static dit_status read_image(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"path", "strength", "mask", NULL};
+    static const char *const keys[] = {"path", "strength", "mask", "more", NULL};
     const cJSON *image = NULL;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "image", &image));
     if (!image) return DIT_OK;
@@ -175,13 +219,14 @@ static dit_status read_image(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_only_keys(doc, image, "/image", keys));
     DIT_TRY(dit_json_require_string(doc, image, "/image", "path", &out->image_path));
     DIT_TRY(dit_json_optional_string(doc, image, "/image", "mask", &out->mask_path));
-    if (out->reference_height_px && dit_json_member(image, "strength"))
+    DIT_TRY(read_reference_paths(doc, image, out));
+    if (out->reference_count && dit_json_member(image, "strength"))
         return dit_json_fail(doc, "/image/strength", DIT_ERR_JSON_VALUE,
                              "the picture is a reference, of which nothing is replaced");
-    if (out->reference_height_px && out->mask_path)
+    if (out->reference_count && out->mask_path)
         return dit_json_fail(doc, "/image/mask", DIT_ERR_JSON_VALUE,
                              "the picture is a reference, of which nothing is painted anew");
-    if (out->reference_height_px) return DIT_OK;
+    if (out->reference_count) return DIT_OK;
     DIT_TRY(dit_json_optional_number(doc, image, "/image", "strength", 0, 1, &out->strength));
     double run = (double)out->steps * out->strength < out->steps ? (double)out->steps * out->strength : out->steps;
     out->first_step = (int)(out->steps - run);

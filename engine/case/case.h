@@ -15,6 +15,14 @@
 
 enum { DIT_CASE_MAX_ITERATIONS = 1000, DIT_CASE_MAX_CAPTIONS = 4096, DIT_CASE_MORE_PROMPTS = 2 };
 
+/* A picture behind the latent. */
+typedef struct {
+    const char *path; /* NULL: its latents are seeded, or the conditions give them */
+    int64_t height_px, width_px;
+    int64_t cut_height_px,
+        cut_width_px; /* it is resized to that, and its middle is taken; 0: it is resized to its size */
+} dit_case_reference;
+
 /* How noise is made of a seed. */
 typedef enum {
     DIT_NOISE_COUNTER,    /* counted numbers (base/rng.h), each rank its own                       */
@@ -81,8 +89,9 @@ typedef struct {
     double cfg_normalization, cfg_trunc_ratio; /* dit_facts_norm_guidance; 0 and 1: nothing is scaled or left out */
     double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */
-    int64_t reference_height_px, reference_width_px; /* of a picture behind the latent; 0: none              */
-    bool first_frame;                                /* the clip begins with a latent frame that is given    */
+    bool first_frame;      /* the clip begins with a latent frame that is given    */
+    int reference_count;   /* of pictures behind the latent */
+    dit_case_reference references[DIT_MOST_REFERENCES];
     const char *image_path; /* the picture that sampling starts from (image-to-image), or the reference;
                                 NULL: noise alone, or a reference that the conditions give               */
     double strength;        /* how much of it is replaced, in (0, 1]                                        */

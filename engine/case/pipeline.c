@@ -92,7 +92,8 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
     dit_facts_resize(facts);
-    DIT_TRY(dit_architecture_refer(kase->reference_height_px, kase->reference_width_px, facts));
+    for (int i = 0; i < kase->reference_count; i++)
+        DIT_TRY(dit_architecture_refer(kase->references[i].height_px, kase->references[i].width_px, facts));
     return dit_architecture_hold(kase->first_frame, facts);
 }
 

@@ -56,7 +56,8 @@ static dit_status flux_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(read_config(&params->config, &c, &latent));
     DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(flux_stack), &state));
     flux_stack *m = model->state = state;
-    *m = (flux_stack){.doubles = c.doubles,
+    *m = (flux_stack){.reference_id = 1,
+                      .doubles = c.doubles,
                       .singles = c.singles,
                       .in_channels = c.in_channels,
                       .out_channels = c.out_channels,

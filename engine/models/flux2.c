@@ -109,6 +109,7 @@ static void set_stack(const flux2_config *c, int64_t batch, flux_stack *out)
         .axis_count = AXES,
         .axes = {c->axes[0], c->axes[1], c->axes[2], c->axes[3]},
         .theta = (double)c->theta,
+        .reference_id = 10,
         .text_is_numbered = true,
         .time_name = "time_guidance_embed",
         .time = {.batch = batch, .width = C, .unit = 1000.0f, .guided = c->guidance_embeds},

@@ -90,15 +90,17 @@ dit_status flux_stack_create(const dit_model_params *params, dit_model *model)
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* Writes the ids of an image token: its row and column, or those in the reference, which has a 1 before them. */
+/* Writes the ids of an image token: its row and column, or those in its reference, which has another number before them. */
 static void own_ids(const dit_model *model, int64_t token, float ids[FLUX_MAX_AXES])
 {
     const dit_partition *part = &model->params.partition;
+    const flux_stack *m = model->state;
     int64_t denoised = part->image_tokens - part->reference_tokens, width = model->params.latent.width / FLUX_PACK;
-    bool behind = token >= denoised;
-    if (behind) token -= denoised, width = model->params.rt->facts.reference_width;
-    ids[0] = behind ? 1.0f : 0.0f;
-    ids[1] = (float)(token / width), ids[2] = (float)(token % width);
+    int64_t row = token / width, column = token % width;
+    int picture = -1;
+    if (token >= denoised) picture = dit_facts_reference_at(&model->params.rt->facts, token - denoised, &row, &column);
+    ids[0] = (float)(m->reference_id * (picture + 1));
+    ids[1] = (float)row, ids[2] = (float)column;
 }
 
 static void place_ids(const dit_model *model, const dit_condition *condition)

@@ -17,6 +17,7 @@ typedef struct {
     int64_t doubles, singles, in_channels, out_channels, text_dim, axis_count;
     int64_t axes[FLUX_MAX_AXES]; /* widths of a head's rotation by each id                            */
     double theta;
+    int64_t reference_id;  /* the first id of a reference's tokens; of the second one twice that, and so on */
     bool text_is_numbered; /* the last id of text is its place; else all ids of text are 0      */
     const char *time_name; /* the module that embeds timestep, pooled text and guidance         */
     embed_combined time;   /* its first group of members */

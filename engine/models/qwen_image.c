@@ -159,32 +159,45 @@ static dit_status qwen_create(const dit_model_params *params, dit_model *model)
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* Places rows of the image, and of a reference behind it, around the middle of either: of n rows the first is
- * -(n - n / 2). The text begins where half of the longest side ends. */
+/* Returns where row or column `at` of `of` stands: around the middle, the first one at -(of - of / 2). */
+static float around_middle(int64_t at, int64_t of)
+{
+    return (float)(at - (of - of / 2));
+}
+
+/* Returns the longest half side of the image and of its references. */
+static int64_t longest_half(const dit_facts *facts, int64_t height, int64_t width)
+{
+    int64_t longest = height > width ? height : width;
+    for (int i = 0; i < facts->reference_count; i++) {
+        const dit_token_grid *grid = &facts->references[i];
+        if (grid->height > longest) longest = grid->height;
+        if (grid->width > longest) longest = grid->width;
+    }
+    return longest / 2;
+}
+
+/* Places rows of the image, and of references behind it, around the middle of each. The text begins where half of the longest
+ * side ends. */
 static void place(const dit_model *model)
 {
     const qwen *m = model->state;
     const dit_partition *part = &model->params.partition;
     const dit_latent *latent = &model->params.latent;
-    const int64_t denoised = part->image_tokens - part->reference_tokens,
-                  beside = model->params.rt->facts.reference_width;
-    const int64_t heights[] = {latent->height / PACK, beside ? part->reference_tokens / beside : 0};
-    const int64_t widths[] = {latent->width / PACK, beside};
-    int64_t longest = 0;
+    const dit_facts *facts = &model->params.rt->facts;
+    const int64_t denoised = part->image_tokens - part->reference_tokens;
+    const dit_token_grid own = {latent->height / PACK, latent->width / PACK};
+    const int64_t behind = longest_half(facts, own.height, own.width);
     float *ids = m->ids;
-    for (int i = 0; i < 2; i++) {
-        if (heights[i] > longest) longest = heights[i];
-        if (widths[i] > longest) longest = widths[i];
-    }
     for (int64_t i = 0; i < part->text_count; i++)
-        for (int axis = 0; axis < AXES; axis++) *ids++ = (float)(longest / 2 + part->text_begin + i);
+        for (int axis = 0; axis < AXES; axis++) *ids++ = (float)(behind + part->text_begin + i);
     for (int64_t row = 0; row < dit_runtime_values(model->params.rt, part->image_count); row++, ids += AXES) {
-        int64_t token = dit_partition_token(part, row);
-        int picture = token >= denoised;
-        if (picture) token -= denoised;
-        ids[0] = (float)picture;
-        ids[1] = (float)(token / widths[picture] - (heights[picture] - heights[picture] / 2));
-        ids[2] = (float)(token % widths[picture] - (widths[picture] - widths[picture] / 2));
+        int64_t token = dit_partition_token(part, row), y = token / own.width, x = token % own.width;
+        int picture = token < denoised ? -1 : dit_facts_reference_at(facts, token - denoised, &y, &x);
+        const dit_token_grid *grid = picture < 0 ? &own : &facts->references[picture];
+        ids[0] = (float)(picture + 1);
+        ids[1] = around_middle(y, grid->height);
+        ids[2] = around_middle(x, grid->width);
     }
 }
 

@@ -79,6 +79,14 @@ if [ $has_later -eq 0 ]; then
 else
     skip "kontext.py makes what stands beside a reference again" "$no_later"
 fi
+references_again() {
+    "$later" engine/tests/pipelines/references.py "$work/references" && "$python" "$work/compare.py" "$work/references" engine/tests/pipelines/references
+}
+if [ $has_later -eq 0 ]; then
+    check "references.py makes what stands beside references of FLUX.2 again" references_again
+else
+    skip "references.py makes what stands beside references of FLUX.2 again" "$no_later"
+fi
 for ranks in 1 2 4; do
     check "vary.py: pipelines and calls that are drawn agree on $ranks ranks" "$python" engine/tests/pipelines/vary.py "$build/bin/ditbench" \
         --count 12 --seed $ranks --ranks $ranks

@@ -104,6 +104,22 @@ void dit_vae_normalise(const dit_vae *vae, int64_t cells, float *latents)
     }
 }
 
+void dit_vae_norm(const dit_vae *vae, float *latents)
+{
+    const dit_vae_facts *f = &vae->facts;
+    int64_t height = vae->params.height, width = vae->params.width, cells = vae->params.frames * height * width;
+    bool by_channel = f->statistics == f->latent_channels;
+    for (int64_t i = 0; i < f->latent_channels * cells; i++) {
+        int64_t x = i % width, y = i / width % height, value = i / cells * 4 + y % 2 * 2 + x % 2;
+        if (vae->patch_mean)
+            latents[i] = (latents[i] - vae->patch_mean[value]) / vae->patch_deviation[value];
+        else if (by_channel)
+            latents[i] = (latents[i] - (float)f->latents_mean[i / cells]) / (float)f->latents_std[i / cells];
+        else
+            latents[i] = (latents[i] - (float)f->shift_factor) * (float)f->scaling_factor;
+    }
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static dit_status plan_tiles(dit_vae *vae)

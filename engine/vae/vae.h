@@ -83,6 +83,9 @@ dit_status dit_vae_prepare(const dit_vae *vae, float *latents);
 /* Brings planes [latent channels, cells] that the VAE encoded in place to the range that samplers know, by the channels' means and
  * deviations, where it has them. */
 void dit_vae_normalise(const dit_vae *vae, int64_t cells, float *latents);
+/* The way back, of what the encoder made: (x - mean) / deviation of a value of a patch or of a channel, or (x - shift_factor)
+ * scaling_factor. */
+void dit_vae_norm(const dit_vae *vae, float *latents);
 
 /* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
  * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_shared_decode_check where a

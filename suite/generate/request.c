@@ -3,7 +3,6 @@
 #include "base/architecture.h"
 #include "base/cache.h"
 #include "base/json_writer.h"
-#include "base/picture_size.h"
 #include "base/rows.h"
 #include "base/safetensors.h"
 #include "base/words.h"
@@ -354,39 +353,61 @@ static void add_guidance_norm(dit_json_writer *w, const suite_request_builder *b
     if (b->r->cfg_truncation < 1) dit_json_put_number(w, run, "cfg_truncation", b->r->cfg_truncation);
 }
 
-/* Sizes a reference as the pipeline does: its area, the picture's shape, extents in multiples of 32. QwenImageEditPipeline. */
-static dit_status measure_reference(suite_request_builder *b)
+/* Pixels of a token's side, by the VAE's config: a latent for each halving of its levels, two latents a token. */
+static int64_t token_side(const suite_request_builder *b)
 {
-    enum { MULTIPLE = 32 };
-    int64_t height, width;
-    char path[SUITE_PATH];
-    if (!b->reference_area || !b->r->image) return DIT_OK;
-    DIT_TRY(suite_request_absolute(b->r->image, path));
-    DIT_TRY(dit_picture_size(path, &height, &width));
-    double ratio = (double)width / (double)height, wide = sqrt((double)b->reference_area * ratio);
-    b->reference_width = (int64_t)nearbyint(wide / MULTIPLE) * MULTIPLE;
-    b->reference_height = (int64_t)nearbyint(wide / ratio / MULTIPLE) * MULTIPLE;
-    if (b->reference_height && b->reference_width) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_SHAPE, "%s has %lld x %lld pixels: so narrow a picture is no reference", b->r->image,
-                    (long long)width, (long long)height);
+    int levels = cJSON_GetArraySize(dit_json_member(b->vae, "block_out_channels"));
+    return levels > 0 && levels < 16 ? INT64_C(1) << levels : 16;
 }
 
-/* The picture behind the latent: as large as the one that is made, or of the size that was asked for. */
-static dit_status add_reference(const suite_request_builder *b, double height, double width, cJSON *run)
+/* Sizes references as the pipeline does. */
+static dit_status measure_references(suite_request_builder *b)
+{
+    char path[SUITE_PATH];
+    const suite_reference_rule *rule = b->reference_rule;
+    int most = rule ? rule->most : 1;
+    if (b->r->more_image_count >= most)
+        return DIT_FAIL(DIT_ERR_USAGE, "%d pictures: %s takes %d", b->r->more_image_count + 1, b->name, most);
+    if (!rule || !b->r->image) return DIT_OK;
+    for (int i = 0; i <= b->r->more_image_count; i++) {
+        DIT_TRY(suite_request_absolute(i ? b->r->more_images[i - 1] : b->r->image, path));
+        DIT_TRY(suite_reference_size(rule, path, token_side(b), &b->references[i]));
+        b->reference_count++;
+    }
+    return DIT_OK;
+}
+
+static dit_status put_reference(const suite_reference *from, cJSON *to)
 {
     dit_json_writer w = {0};
-    int64_t asked_width = b->reference_width ? b->reference_width : (int64_t)width;
-    int64_t asked_height = b->reference_height ? b->reference_height : (int64_t)height;
+    dit_json_put_int(&w, to, "height_px", from->height_px);
+    dit_json_put_int(&w, to, "width_px", from->width_px);
+    if (!from->cut_height_px) return w.status;
+    cJSON *cut = dit_json_put_object(&w, to, "cut");
+    dit_json_put_int(&w, cut, "height_px", from->cut_height_px);
+    dit_json_put_int(&w, cut, "width_px", from->cut_width_px);
+    return w.status;
+}
+
+/* The pictures behind the latent: as the pipeline sizes them, or of the size that was asked for, else as large as the picture that
+ * is made. */
+static dit_status add_references(const suite_request_builder *b, double height, double width, cJSON *run)
+{
+    dit_json_writer w = {0};
+    suite_reference asked = {.height_px = (int64_t)height, .width_px = (int64_t)width};
     const char *size = b->r->reference_resolution;
     if (size && (!b->refers || !b->r->image))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s: there is no reference picture", size),
-                              "--image gives one, to a FLUX.1 Kontext or a Qwen-Image-Edit");
-    if (size && !suite_resolution_from_text(size, &asked_width, &asked_height))
+                              "--image gives one, to a FLUX.1 Kontext, a FLUX.2 or a Qwen-Image-Edit");
+    if (size && !suite_resolution_from_text(size, &asked.width_px, &asked.height_px))
         return DIT_FAIL(DIT_ERR_USAGE, "--reference_resolution %s is not WIDTHxHEIGHT in pixels", size);
     if (!b->refers || !b->r->image) return DIT_OK;
-    cJSON *reference = dit_json_put_object(&w, run, "reference");
-    dit_json_put_int(&w, reference, "height_px", asked_height);
-    dit_json_put_int(&w, reference, "width_px", asked_width);
+    bool measured = b->reference_count && !size;
+    if (!b->r->more_image_count)
+        return put_reference(measured ? &b->references[0] : &asked, dit_json_put_object(&w, run, "reference"));
+    cJSON *list = dit_json_put_array(&w, run, "reference");
+    for (int i = 0; i <= b->r->more_image_count; i++)
+        DIT_TRY(put_reference(measured ? &b->references[i] : &asked, dit_json_put_object(&w, list, NULL)));
     return w.status;
 }
 
@@ -413,9 +434,9 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     double height, width, steps, scale = b->r->guidance_scale;
     int64_t images;
     cJSON *run = dit_json_put_object(&w, document, "run");
-    DIT_TRY(measure_reference(b));
-    int64_t tall = b->r->height ? b->r->height : b->reference_height;
-    int64_t wide = b->r->width ? b->r->width : b->reference_width;
+    DIT_TRY(measure_references(b));
+    int64_t tall = b->r->height ? b->r->height : b->references[0].height_px; /* 0: none says it */
+    int64_t wide = b->r->width ? b->r->width : b->references[0].width_px;
     DIT_TRY(settle(b, size_of(b, tall, "height"), "height", "height_px", "height", &height));
     DIT_TRY(settle(b, size_of(b, wide, "width"), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
@@ -431,7 +452,7 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     dit_json_put_number(&w, run, "height_px", height);
     dit_json_put_number(&w, run, "width_px", width);
     DIT_TRY(add_frames(b, run));
-    DIT_TRY(add_reference(b, height, width, run));
+    DIT_TRY(add_references(b, height, width, run));
     if (b->holds) dit_json_put_bool(&w, run, "first_frame", true);
     dit_json_put_int(&w, run, "num_images", images);
     dit_json_put_number(&w, run, "num_inference_steps", steps);
@@ -523,6 +544,11 @@ static dit_status add_image(const suite_request_builder *b, cJSON *document)
     double usual = b->first_frame || b->beside ? 1 : USUAL_TENTHS / 10.0;
     cJSON *image = dit_json_put_object(&w, document, "image");
     dit_json_put_string(&w, image, "path", path);
+    cJSON *more = b->r->more_image_count ? dit_json_put_array(&w, image, "more") : NULL;
+    for (int i = 0; i < b->r->more_image_count; i++) {
+        DIT_TRY(suite_request_absolute(b->r->more_images[i], path));
+        dit_json_put_string(&w, more, NULL, path);
+    }
     if (b->refers) return w.status;
     dit_json_put_number(&w, image, "strength", isnan(b->r->strength) ? usual : b->r->strength);
     if (!b->r->mask_image) return w.status;

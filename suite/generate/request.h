@@ -38,6 +38,8 @@ typedef struct {
     double cfg_truncation;                     /* of Z-Image; NAN: every step is guided */
     double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
     const char *image;                         /* the picture to start from; NULL: none                        */
+    const char *const *more_images;            /* [more_image_count] behind it, of pipelines that take several */
+    int more_image_count;
     const char *reference_resolution; /* of that picture where it is a reference; NULL: as the one that is made */
     const char *mask_image;           /* where it is painted anew; NULL: none                     */
     double strength;                  /* how much of it is replaced; NAN: 0.6, as pipelines have it  */

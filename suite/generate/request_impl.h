@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "suite/catalogue/model.h"
+#include "suite/generate/reference.h"
 #include "suite/generate/request.h"
 #include "suite/paths.h"
 
@@ -27,10 +28,12 @@ typedef struct {
     bool needs_picture;  /* and makes no clip without one */
     bool beside;         /* the model takes a picture beside the latents: likewise */
     bool refers;         /* a picture is a reference: it stands behind the latent          */
-    int64_t
-        reference_area; /* pixels that its pipeline gives a reference, of its shape, and the picture that is made, too; 0: none */
-    int64_t reference_height, reference_width; /* of that area; 0: there is no reference */
-    bool checkpoint;                           /* the source is a diffusers checkpoint */
+    const suite_reference_rule
+        *reference_rule; /* how its pipeline sizes references; NULL: as the picture that is made */
+    suite_reference
+        references[DIT_MOST_REFERENCES]; /* of it; reference_count 0: there is no such rule, or no picture */
+    int reference_count;
+    bool checkpoint;     /* the source is a diffusers checkpoint */
     bool norms_guidance; /* its pipeline scales guided predictions by their norms unless it is told otherwise */
     bool first_apart;    /* its pipeline places LTX-Video's first latent frame as one frame */
     bool scale_guides;   /* its guidance_scale asks for a second forward beside an empty prompt */

@@ -80,7 +80,6 @@ static void name_after(suite_request_builder *b, const char *folder)
  * published as pipelines of text, and pictures go to those of pictures, which take the same folders. */
 static dit_status take_index(suite_request_builder *b, const char *folder, double *boundary_ratio)
 {
-    enum { MEGAPIXEL = 1024 * 1024 };
     char path[SUITE_PATH];
     dit_json index;
     DIT_TRY(suite_path(path, "%s/model_index.json", folder));
@@ -91,9 +90,8 @@ static dit_status take_index(suite_request_builder *b, const char *folder, doubl
     bool klein = strcmp(pipeline, "Flux2KleinPipeline") == 0;
     b->norms_guidance = strcmp(pipeline, "Lumina2Pipeline") == 0;
     b->scale_guides = klein && !cJSON_IsTrue(dit_json_member(index.root, "is_distilled"));
-    bool edits = strcmp(pipeline, "QwenImageEditPipeline") == 0;
-    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0 || edits;
-    b->reference_area = edits ? MEGAPIXEL : 0;
+    b->reference_rule = suite_reference_rule_of(pipeline);
+    b->refers = strcmp(pipeline, "FluxKontextPipeline") == 0 || b->reference_rule;
     bool expands = strncmp(pipeline, "Wan", 3) == 0 && cJSON_IsTrue(dit_json_member(index.root, "expand_timesteps"));
     b->holds = expands || strcmp(pipeline, "LTXPipeline") == 0 || strcmp(pipeline, "LTXImageToVideoPipeline") == 0;
     b->needs_picture = b->holds && strstr(pipeline, "ImageToVideo") != NULL;

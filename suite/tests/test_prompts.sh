@@ -266,10 +266,29 @@ lacks() { # FILE WORDS
     rm -rf lacking && cp -r "$golden/flux" lacking && rm -r "lacking/$1" && exits 2 "$ditbench" generate lacking --prompt x --output x.png 2>message &&
         grep -q -- "$2" message && [ ! -e x.png ]
 }
-reference() { # FLUX.2 takes pictures as references
-    ! run flux2_klein none --image "$golden/flux/start.png" 2>message && grep -q 'starts from no picture' message
+beside_references() { # KIND COUNT OPTION...: Flux2Pipeline and Flux2KleinPipeline with `image`
+    local pictures=(--image "$golden/references/first.png" --image "$golden/references/second.png") name=one
+    [ "$2" = 1 ] || name=two
+    run "$1" beside "${pictures[@]:0:2*$2}" "${@:3}" >answer && python3 compare.py "$golden/references/$1_$name.safetensors" beside/latents.safetensors &&
+        worst=$("$build/tests/engine_picture_diff" levels beside/image.png "$golden/references/$1_$name.safetensors") && [ "$worst" -le 1 ]
 }
-ok "a picture to start from is refused where the pipeline has no such thing" reference
+for kind in flux2_klein flux2; do
+    ok "$kind: latents and picture beside a reference are those of diffusers" beside_references $kind 1
+    ok "$kind: beside two references of other sizes" beside_references $kind 2
+done
+ok "flux2_klein: two ranks have half of the latent and half of two references" beside_references flux2_klein 2 --ulysses_degree 2 --use_parallel_vae
+ok "flux2: references on a device with memory of its own" beside_references flux2 2 --backend host
+sized() { # WIDTH HEIGHT KIND: what becomes of a picture of that size, whose head alone is there
+    python3 -c 'import struct, sys
+open("sized.png", "wb").write(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", *map(int, sys.argv[1:])) + bytes(9))' "$1" "$2"
+    "$ditbench" generate "$golden/$3" --prompt x --image sized.png -n 2>message >answer
+}
+sizes() { # Flux2Pipeline: at most a megapixel, its middle in whole tokens; no side below 64, none eight times the other
+    sized 1500 1000 flux2 && grep -q '"width_px":.1284,*$' answer && grep -q '"height_px":.836,*$' answer &&
+        ! sized 60 100 flux2 && grep -q 'takes no side below 64' message && ! sized 900 100 flux2 && grep -q 'more than 8 times the other' message &&
+        ! run flux none --image "$golden/flux/start.png" --image "$golden/flux/start.png" 2>message && grep -q '2 pictures' message
+}
+ok "pictures that refer are sized as the pipeline does it, or refused" sizes
 few() { # blocks
     rm -rf few && cp -rL "$golden/flux2_klein" few && sed -i 's/"num_hidden_layers": 28/"num_hidden_layers": 20/' few/text_encoder/config.json &&
         ! "$ditbench" generate few --prompt x --height 32 --width 32 --output none -q 2>message && grep -q 'after block 27 does not exist' message

@@ -68,7 +68,7 @@ typedef struct {
     suite_offload offload;
     suite_shards shards;
     const char *model, *frames, *output_type;
-    suite_strings prompts;
+    suite_strings prompts, images;
     char split[32]; /* of --prompt shapes:SPLIT:COUNT */
     int64_t degree[DIT_AXIS_COUNT];
     bool use_cfg_parallel, use_parallel_vae, enable_tiling;
@@ -200,6 +200,15 @@ static dit_status settle_backend(const generate_call *call)
     return reason[0] ? dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", reason), "%s", devices.hint) : DIT_OK;
 }
 
+/* The first picture, and those behind it. */
+static void gather_images(generate_call *call)
+{
+    if (!call->images.count) return;
+    call->request.image = call->images.items[0];
+    call->request.more_images = call->images.items + 1;
+    call->request.more_image_count = call->images.count - 1;
+}
+
 /* Gathers the prompts of the command line, then the lines of --prompt_file without empty ones. */
 static dit_status gather_prompts(generate_call *call)
 {
@@ -274,6 +283,7 @@ static dit_status settle_words(generate_call *call)
     if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
     call->request.source = operand ? operand : call->model;
     DIT_TRY(gather_prompts(call));
+    gather_images(call);
     DIT_TRY(settle_prompts(call));
     DIT_TRY(check_noise(call->request.noise));
     DIT_TRY(check_split(call));
@@ -437,9 +447,9 @@ static dit_status show_case(generate_call *call, const cJSON *kase)
 static dit_status refuse_other_wishes(const generate_call *call)
 {
     static const int64_t none[DIT_AXIS_COUNT];
-    bool others = call->cli.operand_count || call->model || call->prompts.count || call->use_cfg_parallel ||
-                  call->use_parallel_vae || call->enable_tiling || call->prompt_file || call->output_type ||
-                  memcmp(&call->request, &call->unsaid, sizeof call->request) != 0 ||
+    bool others = call->cli.operand_count || call->model || call->prompts.count || call->images.count ||
+                  call->use_cfg_parallel || call->use_parallel_vae || call->enable_tiling || call->prompt_file ||
+                  call->output_type || memcmp(&call->request, &call->unsaid, sizeof call->request) != 0 ||
                   memcmp(call->degree, none, sizeof none) != 0;
     if (!others) return DIT_OK;
     return dit_error_hint(
@@ -568,15 +578,16 @@ int suite_verb_generate(int argc, char **argv)
          &call->from_image, 0, 0},
         {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
          &r->inputs, 0, 0},
-        {"image", 0, SUITE_OPTION_STRING, "FILE",
+        {"image", 0, SUITE_OPTION_STRINGS, "FILE",
          "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
          "image-to-video), beside it (FLUX.1 Fill, Depth and Canny), or with it as the reference (FLUX.1 Kontext, "
-         "Qwen-Image-Edit)",
-         &r->image, 0, 0},
+         "Qwen-Image-Edit, FLUX.2, which takes several)",
+         &call->images, 0, 0},
         {"mask_image", 0, SUITE_OPTION_STRING, "FILE",
          "white where --image is painted anew, black elsewhere, PNG or JPEG (FLUX.1 Fill)", &r->mask_image, 0, 0},
         {"reference_resolution", 0, SUITE_OPTION_STRING, "WxH",
-         "pixels to which a reference is resized; as the picture that is made, or a megapixel (Qwen-Image-Edit)",
+         "pixels to which a reference is resized; as the picture that is made, or as the pipeline has it (FLUX.2, "
+         "Qwen-Image-Edit)",
          &r->reference_resolution, 0, 0},
         {"strength", 0, SUITE_OPTION_NUMBER, "S", "how much of --image is replaced, above 0 to 1 (0.6)", &r->strength,
          0, 0},
