@@ -113,24 +113,34 @@ static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *ou
     return DIT_OK;
 }
 
-/* Reads {"height_px", "width_px", "cut": {"height_px", "width_px"}} of a picture that stands behind the latent. */
+/* Reads {"height_px", "width_px"} under a key of a reference, which may be absent. */
+static dit_status read_reference_size(const dit_json *doc, const cJSON *reference, const char *key,
+                                      int64_t least_height, int64_t least_width, int64_t *height, int64_t *width)
+{
+    static const char *const keys[] = {"height_px", "width_px", NULL};
+    const cJSON *size = NULL;
+    char at[64];
+    snprintf(at, sizeof at, "/run/reference/%s", key);
+    DIT_TRY(dit_json_optional_object(doc, reference, "/run/reference", key, &size));
+    if (!size) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, size, at, keys));
+    DIT_TRY(dit_json_require_int(doc, size, at, "height_px", least_height, 1 << 20, height));
+    return dit_json_require_int(doc, size, at, "width_px", least_width, 1 << 20, width);
+}
+
+/* Reads {"height_px", "width_px", "cut": SIZE, "seen": SIZE} of a picture that stands behind the latent. */
 static dit_status read_reference(const dit_json *doc, const cJSON *reference, dit_case *out)
 {
-    static const char *const keys[] = {"height_px", "width_px", "cut", NULL}, *const cut_keys[] = {"height_px",
-                                                                                                   "width_px", NULL};
-    static const char at[] = "/run/reference", cut_at[] = "/run/reference/cut";
-    const cJSON *cut = NULL;
+    static const char *const keys[] = {"height_px", "width_px", "cut", "seen", NULL}, at[] = "/run/reference";
     if (out->reference_count == DIT_MOST_REFERENCES)
         return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d references", DIT_MOST_REFERENCES);
     dit_case_reference *to = &out->references[out->reference_count++];
     DIT_TRY(dit_json_only_keys(doc, reference, at, keys));
     DIT_TRY(dit_json_require_int(doc, reference, at, "height_px", 1, 1 << 20, &to->height_px));
     DIT_TRY(dit_json_require_int(doc, reference, at, "width_px", 1, 1 << 20, &to->width_px));
-    DIT_TRY(dit_json_optional_object(doc, reference, at, "cut", &cut));
-    if (!cut) return DIT_OK;
-    DIT_TRY(dit_json_only_keys(doc, cut, cut_at, cut_keys));
-    DIT_TRY(dit_json_require_int(doc, cut, cut_at, "height_px", to->height_px, 1 << 20, &to->cut_height_px));
-    return dit_json_require_int(doc, cut, cut_at, "width_px", to->width_px, 1 << 20, &to->cut_width_px);
+    DIT_TRY(read_reference_size(doc, reference, "seen", 1, 1, &to->seen_height_px, &to->seen_width_px));
+    return read_reference_size(doc, reference, "cut", to->height_px, to->width_px, &to->cut_height_px,
+                               &to->cut_width_px);
 }
 
 /* One, or a list of them. */

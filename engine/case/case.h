@@ -21,6 +21,7 @@ typedef struct {
     int64_t height_px, width_px;
     int64_t cut_height_px,
         cut_width_px; /* it is resized to that, and its middle is taken; 0: it is resized to its size */
+    int64_t seen_height_px, seen_width_px; /* of what a text encoder sees of it; 0: the same size */
 } dit_case_reference;
 
 /* How noise is made of a seed. */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096, MOST_TENSORS = 16, MOST_ENCODERS = 3, NAME_BYTES = 48 };
+enum { PATH_BYTES = 4096, MOST_TENSORS = 16, MOST_ENCODERS = 3, NAME_BYTES = 48, BEFORE_BYTES = 4096 };
 
 /* ---- what pipelines take of their encoders ----------------------------------------------------------------------- */
 
@@ -74,6 +74,7 @@ static const take_row rows[] = {
     {"PixArtAlphaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"PixArtSigmaPipeline", "text_encoder", 0, TAKE_HIDDEN, {0}},
     {"QwenImageEditPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED | TAKE_SEEN, {0}},
+    {"QwenImageEditPlusPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED | TAKE_SEEN, {0}},
     {"QwenImagePipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"SanaPipeline", "text_encoder", 0, TAKE_HIDDEN | TAKE_CYCLED, {0}},
     {"StableDiffusion3Pipeline",
@@ -531,22 +532,21 @@ static dit_status see(prompt_run *run, const take_row *take)
 {
     const dit_prompts_params *p = run->p;
     if (!(take->take & TAKE_SEEN)) return DIT_OK;
-    if (!p->picture || !p->picture_height)
+    if (!p->picture_count)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "%s changes a picture as a prompt says, and there is none", run->pipeline),
             "--image FILE gives it");
-    DIT_TRY(dit_seen_encode(&(dit_seen_params){.folder = p->folder,
-                                               .picture = p->picture,
-                                               .height = p->picture_height,
-                                               .width = p->picture_width,
-                                               .backend = p->backend,
-                                               .dtype = p->dtype,
-                                               .threads = p->threads,
-                                               .way = p->way,
-                                               .streamed = p->streamed,
-                                               .seeded = p->seeded,
-                                               .seed = p->seed},
-                            &run->seen));
+    dit_seen_params params = {.folder = p->folder,
+                              .count = p->picture_count,
+                              .backend = p->backend,
+                              .dtype = p->dtype,
+                              .threads = p->threads,
+                              .way = p->way,
+                              .streamed = p->streamed,
+                              .seeded = p->seeded,
+                              .seed = p->seed};
+    memcpy(params.pictures, p->pictures, sizeof params.pictures);
+    DIT_TRY(dit_seen_encode(&params, &run->seen));
     run->account->image_encode_ns = run->seen.encode_ns;
     if (run->seen.peak_bytes > run->account->peak_bytes) run->account->peak_bytes = run->seen.peak_bytes;
     return DIT_OK;
@@ -564,6 +564,9 @@ static dit_status run_encoder(prompt_run *run, const dit_prompt_rule *table_row)
         return keep_nothing(run, batch.take);
     batch.asked = batch.take->take & TAKE_FIXED ? 0 : run->p->longest;
     DIT_TRY(see(run, batch.take));
+    char before[BEFORE_BYTES];
+    DIT_TRY(dit_prompt_before(rule, run->seen.pictures.count, before, sizeof before));
+    rule->before = before;
     dit_status st = tokenize(run, &batch);
     if (st == DIT_OK) st = keep_ids(run, &batch);
     if (st == DIT_OK) st = encode(run, &batch);

@@ -38,9 +38,10 @@ typedef struct {
     int threads;
     dit_text_parallel way; /* how the ranks share each encoder, which must allow it */
     bool streamed;
-    const char *picture; /* that the prompts are about, of pipelines whose text encoder sees it; NULL: none */
-    int64_t picture_height, picture_width; /* to which the pipeline resizes it */
-    const dit_first_frame *first_frame;    /* what became of a picture goes into the file too; NULL: none */
+    dit_seen_picture
+        pictures[DIT_TEXT_PICTURES]; /* that the prompts are about, of pipelines whose text encoder sees them */
+    int picture_count;
+    const dit_first_frame *first_frame; /* what became of a picture goes into the file too; NULL: none */
     bool seeded; /* weights are random numbers by `seed`: the folder's encoders need their config.json only */
     uint64_t seed;
     int runs;         /* how often everything is done, with equal results; 0: once */

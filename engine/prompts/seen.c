@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PATH_BYTES = 4096, CHANNELS = 3 };
 
@@ -38,16 +39,32 @@ static dit_status read_encoder(const dit_seen_params *p, dit_text_encoder_facts 
 }
 
 /* Reads the picture and resizes it as the pipeline does. */
-static dit_status read_picture(const dit_seen_params *p, uint8_t **out)
+static dit_status read_picture(const dit_seen_picture *p, uint8_t **out)
 {
     int64_t height, width;
     uint8_t *given;
-    DIT_TRY(dit_picture_read(p->picture, &height, &width, &given));
+    DIT_TRY(dit_picture_read(p->path, &height, &width, &given));
     *out = malloc((size_t)(p->height * p->width * CHANNELS));
     dit_status st = *out ? dit_picture_resize(DIT_RESIZE_LANCZOS, given, height, width, p->height, p->width, *out)
                          : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
     free(given);
     return st;
+}
+
+/* Puts a picture's embeddings behind those that there are. */
+static dit_status append(const dit_text_encoding *made, int64_t height, int64_t width, dit_seen *out)
+{
+    dit_text_pictures *pictures = &out->pictures;
+    int64_t rows = dit_text_picture_rows(pictures);
+    float *all = malloc((size_t)((rows + made->tokens) * made->width) * sizeof *all);
+    if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the embeddings of a picture");
+    if (rows) memcpy(all, pictures->rows, (size_t)(rows * made->width) * sizeof *all);
+    memcpy(all + rows * made->width, made->hidden, (size_t)(made->tokens * made->width) * sizeof *all);
+    free((void *)(uintptr_t)pictures->rows);
+    pictures->rows = all;
+    pictures->height[pictures->count] = height, pictures->width[pictures->count] = width;
+    pictures->count++;
+    return DIT_OK;
 }
 
 static dit_status run_tower(const dit_seen_params *p, const dit_text_encoder_facts *tower, const float *planes,
@@ -74,13 +91,25 @@ static dit_status run_tower(const dit_seen_params *p, const dit_text_encoder_fac
                                                   .grid_width = columns},
                         &made);
     if (st == DIT_OK) st = dit_volume_check(&made.sent, &made.predicted, dit_comm_rank(dit_comm_world()), 0);
-    out->peak_bytes = made.total_peak_bytes;
-    if (st == DIT_OK) {
-        out->pictures = (dit_text_pictures){
-            .count = 1, .height = {rows / tower->merge}, .width = {columns / tower->merge}, .rows = made.hidden};
-        made.hidden = NULL;
-    }
+    if (made.total_peak_bytes > out->peak_bytes) out->peak_bytes = made.total_peak_bytes;
+    if (st == DIT_OK) st = append(&made, rows / tower->merge, columns / tower->merge, out);
     dit_text_encoding_release(&made);
+    return st;
+}
+
+static dit_status encode_one(const dit_seen_params *p, const dit_text_encoder_facts *tower, const char *processor,
+                             const dit_seen_picture *picture, dit_seen *out)
+{
+    uint8_t *rgb = NULL;
+    float *planes = NULL;
+    int64_t height = 0, width = 0;
+    dit_status st = read_picture(picture, &rgb);
+    if (st == DIT_OK)
+        st = dit_image_process_area(processor, rgb, picture->height, picture->width, tower->patch * tower->merge,
+                                    &height, &width, &planes);
+    if (st == DIT_OK) st = run_tower(p, tower, planes, height, width, out);
+    free(rgb);
+    free(planes);
     return st;
 }
 
@@ -88,19 +117,10 @@ static dit_status encode(const dit_seen_params *p, dit_seen *out)
 {
     char processor[PATH_BYTES];
     dit_text_encoder_facts tower;
-    uint8_t *rgb = NULL;
-    float *planes = NULL;
-    int64_t height = 0, width = 0;
     DIT_TRY(path_of(p, "processor", processor));
     DIT_TRY(read_encoder(p, &tower, &out->token));
-    dit_status st = read_picture(p, &rgb);
-    if (st == DIT_OK)
-        st = dit_image_process_area(processor, rgb, p->height, p->width, tower.patch * tower.merge, &height, &width,
-                                    &planes);
-    if (st == DIT_OK) st = run_tower(p, &tower, planes, height, width, out);
-    free(rgb);
-    free(planes);
-    return st;
+    for (int i = 0; i < p->count; i++) DIT_TRY(encode_one(p, &tower, processor, &p->pictures[i], out));
+    return DIT_OK;
 }
 
 dit_status dit_seen_encode(const dit_seen_params *params, dit_seen *out)

@@ -91,6 +91,17 @@ static dit_status read_facts(const dit_json *doc, const dit_case *kase, bool *pa
     return DIT_OK;
 }
 
+/* The pictures that the case refers to, as its text encoder may see them. */
+static void show_pictures(const dit_case *kase, dit_prompts_params *params)
+{
+    for (int i = 0; i < kase->reference_count && kase->references[i].path && i < DIT_TEXT_PICTURES; i++) {
+        const dit_case_reference *from = &kase->references[i];
+        int64_t height = from->seen_height_px ? from->seen_height_px : from->height_px;
+        int64_t width = from->seen_width_px ? from->seen_width_px : from->width_px;
+        params->pictures[params->picture_count++] = (dit_seen_picture){from->path, height, width};
+    }
+}
+
 /* Reads the case from a copy of the document, because reading drops nulls. */
 static dit_status encode_copy(const dit_json *copy, const char *folder, dit_parts *out)
 {
@@ -109,33 +120,30 @@ static dit_status encode_copy(const dit_json *copy, const char *folder, dit_part
         (int)sizeof out->embeddings)
         return DIT_FAIL(DIT_ERR_IO, "the path of the embeddings is too long");
     DIT_TRY(encode_first_frame(&kase, &facts, packed, pipeline, out));
-    return dit_prompts_encode(
-        &(dit_prompts_params){.folder = pipeline,
-                              .prompts = prompts,
-                              .count = count,
-                              .images_per_prompt = kase.num_images / count,
-                              .negative = kase.negative_prompt,
-                              .prompt_more = {kase.prompt_more[0], kase.prompt_more[1]},
-                              .negative_more = {kase.negative_more[0], kase.negative_more[1]},
-                              .clip_skip = kase.clip_skip,
-                              .guided = facts.guidance_branches == 2,
-                              .longest = kase.max_sequence_length,
-                              .clean_caption = kase.clean_caption,
-                              .picture = kase.image_path,
-                              .picture_height = kase.references[0].height_px,
-                              .picture_width = kase.references[0].width_px,
-                              .first_frame = &out->first_frame,
-                              .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
-                              .backend = kase.backend,
-                              .dtype = kase.dtype,
-                              .threads = kase.threads_per_rank,
-                              .way = kase.text_encoder_parallel,
-                              .streamed = kase.stream_text_encoders,
-                              .seeded = kase.seeded_text_encoders,
-                              .seed = kase.encoders_seed,
-                              .runs = out->runs,
-                              .path = out->embeddings},
-        &out->prompts);
+    dit_prompts_params params = {.folder = pipeline,
+                                 .prompts = prompts,
+                                 .count = count,
+                                 .images_per_prompt = kase.num_images / count,
+                                 .negative = kase.negative_prompt,
+                                 .prompt_more = {kase.prompt_more[0], kase.prompt_more[1]},
+                                 .negative_more = {kase.negative_more[0], kase.negative_more[1]},
+                                 .clip_skip = kase.clip_skip,
+                                 .guided = facts.guidance_branches == 2,
+                                 .longest = kase.max_sequence_length,
+                                 .clean_caption = kase.clean_caption,
+                                 .first_frame = &out->first_frame,
+                                 .joint_width = dit_json_int_or(kase.model_config, "joint_attention_dim", 4096),
+                                 .backend = kase.backend,
+                                 .dtype = kase.dtype,
+                                 .threads = kase.threads_per_rank,
+                                 .way = kase.text_encoder_parallel,
+                                 .streamed = kase.stream_text_encoders,
+                                 .seeded = kase.seeded_text_encoders,
+                                 .seed = kase.encoders_seed,
+                                 .runs = out->runs,
+                                 .path = out->embeddings};
+    show_pictures(&kase, &params);
+    return dit_prompts_encode(&params, &out->prompts);
 }
 
 dit_status dit_parts_encode(const dit_json *doc, const char *folder, int runs, dit_parts *out)

@@ -66,7 +66,7 @@ while read -r -u 3 script kinds; do
         fi
     done
 done 3<<'SCRIPTS'
-chat.py z_image flux2_klein flux2 qwen_image qwen_image_edit lumina2 sana
+chat.py z_image flux2_klein flux2 qwen_image qwen_image_edit qwen_image_edit_plus lumina2 sana
 later_video.py ltx ltx_picture ltx_timestep ltx_condition mochi hunyuan_video15
 SCRIPTS
 reference_again() {

@@ -103,6 +103,7 @@
     X(PixArtAlphaPipeline,      tokenizer,   text_encoder,   120,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(PixArtSigmaPipeline,      tokenizer,   text_encoder,   300,   0,  0, true,  true,  KEPT,   LOWER_STRIP, "", "") \
     X(QwenImageEditPipeline,    tokenizer,   text_encoder,  1024, 1024, 64, true, true, LONGEST, AS_IS,       QWEN_IMAGE_EDIT_SYSTEM QWEN_PICTURE, QWEN3_ASSISTANT) \
+    X(QwenImageEditPlusPipeline, tokenizer,  text_encoder,  1024, 1024, 64, true, true, LONGEST, AS_IS,       QWEN_IMAGE_EDIT_SYSTEM, QWEN3_ASSISTANT) \
     X(QwenImagePipeline,        tokenizer,   text_encoder,   512, 1024, 34, true, true, LONGEST, AS_IS,       QWEN_IMAGE_SYSTEM, QWEN3_ASSISTANT) \
     X(SanaPipeline,             tokenizer,   text_encoder,   300,   0,  0, true,  true,  INSTRUCTED, LOWER_STRIP, SANA_INSTRUCTION, "") \
     X(StableDiffusion3Pipeline, tokenizer,   text_encoder,    77,  BY,  0, false, false, KEPT,   AS_IS,       "", "") \
@@ -144,6 +145,20 @@ const dit_prompt_rule *dit_prompt_rules(const char *pipeline, int *count)
         ++*count;
     }
     return first;
+}
+
+/* Pipelines whose prompts begin with a line of numbered pictures. */
+static bool numbers_pictures(const char *pipeline)
+{
+    return strcmp(pipeline, "QwenImageEditPlusPipeline") == 0;
+}
+
+dit_status dit_prompt_before(const dit_prompt_rule *rule, int pictures, char *out, size_t capacity)
+{
+    size_t used = (size_t)snprintf(out, capacity, "%s", rule->before);
+    for (int i = 0; i < pictures && used < capacity && numbers_pictures(rule->pipeline); i++)
+        used += (size_t)snprintf(out + used, capacity - used, "Picture %d: " QWEN_PICTURE, i + 1);
+    return used < capacity ? DIT_OK : DIT_FAIL(DIT_ERR_INTERNAL, "a template is longer than %zu bytes", capacity);
 }
 
 const char *const *dit_prompt_pipelines(void)

@@ -59,6 +59,9 @@ static inline bool dit_prompt_has(const dit_json *index, const char *part)
 {
     return cJSON_IsString(cJSON_GetArrayItem(dit_json_member(index->root, part), 1));
 }
+/* Writes the text before a prompt that shows so many pictures: the rule's, and the line that QwenImageEditPlusPipeline puts behind
+ * it. Errors: DIT_ERR_INTERNAL where it does not fit. */
+dit_status dit_prompt_before(const dit_prompt_rule *rule, int pictures, char *out, size_t capacity);
 /* The pipelines of the table, NULL-terminated. */
 const char *const *dit_prompt_pipelines(void);
 

@@ -5,13 +5,36 @@
 #include <math.h>
 #include <string.h>
 
-enum { MEGAPIXEL = 1024 * 1024, MULTIPLE = 32 };
+enum { MEGAPIXEL = 1024 * 1024, MULTIPLE = 32, SEEN = 384 * 384 };
 
 static const suite_reference_rule rules[] = {
-    {"Flux2KleinPipeline", DIT_MOST_REFERENCES, MEGAPIXEL, true, 64, 8},
-    {"Flux2Pipeline", DIT_MOST_REFERENCES, MEGAPIXEL, true, 64, 8},
-    {"QwenImageEditPipeline", 1, MEGAPIXEL, false, 0, 0},
+    {.pipeline = "Flux2KleinPipeline",
+     .most = DIT_MOST_REFERENCES,
+     .area_px = MEGAPIXEL,
+     .cuts = true,
+     .least_px = 64,
+     .longest = 8},
+    {.pipeline = "Flux2Pipeline",
+     .most = DIT_MOST_REFERENCES,
+     .area_px = MEGAPIXEL,
+     .cuts = true,
+     .least_px = 64,
+     .longest = 8},
+    {.pipeline = "QwenImageEditPipeline", .most = 1, .area_px = MEGAPIXEL},
+    {.pipeline = "QwenImageEditPlusPipeline",
+     .most = DIT_MOST_REFERENCES,
+     .area_px = MEGAPIXEL,
+     .seen_px = SEEN,
+     .last = true},
 };
+
+/* Extents of an area in a picture's shape, in multiples of 32. */
+static void fill_area(int64_t area_px, double ratio, int64_t *height_px, int64_t *width_px)
+{
+    double wide = sqrt((double)area_px * ratio);
+    *width_px = (int64_t)nearbyint(wide / MULTIPLE) * MULTIPLE;
+    *height_px = (int64_t)nearbyint(wide / ratio / MULTIPLE) * MULTIPLE;
+}
 
 const suite_reference_rule *suite_reference_rule_of(const char *pipeline)
 {
@@ -38,10 +61,10 @@ dit_status suite_reference_size(const suite_reference_rule *rule, const char *pa
     *out = (suite_reference){0};
     DIT_TRY(dit_picture_size(path, &height, &width));
     DIT_TRY(check(rule, path, height, width));
-    double ratio = (double)width / (double)height, wide = sqrt((double)rule->area_px * ratio);
+    double ratio = (double)width / (double)height;
     if (!rule->cuts) {
-        out->width_px = (int64_t)nearbyint(wide / MULTIPLE) * MULTIPLE;
-        out->height_px = (int64_t)nearbyint(wide / ratio / MULTIPLE) * MULTIPLE;
+        fill_area(rule->area_px, ratio, &out->height_px, &out->width_px);
+        if (rule->seen_px) fill_area(rule->seen_px, ratio, &out->seen_height_px, &out->seen_width_px);
     } else {
         bool large = height * width > rule->area_px;
         double by = large ? sqrt((double)rule->area_px / (double)(height * width)) : 1;
@@ -49,7 +72,8 @@ dit_status suite_reference_size(const suite_reference_rule *rule, const char *pa
         out->height_px = out->cut_height_px / patch_px * patch_px;
         out->width_px = out->cut_width_px / patch_px * patch_px;
     }
-    if (out->height_px && out->width_px) return DIT_OK;
+    bool seen = !rule->seen_px || (out->seen_height_px && out->seen_width_px);
+    if (out->height_px && out->width_px && seen) return DIT_OK;
     return DIT_FAIL(DIT_ERR_SHAPE, "%s has %lld x %lld pixels: so narrow a picture is no reference", path,
                     (long long)width, (long long)height);
 }

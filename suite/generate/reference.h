@@ -13,12 +13,15 @@ typedef struct {
     int64_t area_px; /* that every picture gets, or of `cuts` those that have more */
     bool cuts; /* the middle is taken, in multiples of the VAE's patch; else extents are resized to multiples of 32 */
     int64_t least_px; /* of a side; 0: any */
+    int64_t seen_px;  /* area of what the text encoder sees of each; 0: that of the reference, or nothing */
+    bool last;        /* the picture that is made has the last one's size; else the first one's */
     int64_t longest;  /* most times that a side may be as long as the other; 0: any */
 } suite_reference_rule;
 
-/* What becomes of a picture: resized to `cut_*`, of which the middle is taken, or where that is 0 to its size. */
+/* What becomes of a picture: resized to `cut_*`, of which the middle is taken, or where that is 0 to its size. `seen_*`: for the text
+ * encoder, where that is another size. */
 typedef struct {
-    int64_t height_px, width_px, cut_height_px, cut_width_px;
+    int64_t height_px, width_px, cut_height_px, cut_width_px, seen_height_px, seen_width_px;
 } suite_reference;
 
 /* The rule of a pipeline; NULL: it has none. */

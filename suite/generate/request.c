@@ -377,15 +377,21 @@ static dit_status measure_references(suite_request_builder *b)
     return DIT_OK;
 }
 
+static void put_size(dit_json_writer *w, cJSON *to, const char *key, int64_t height_px, int64_t width_px)
+{
+    if (!height_px) return;
+    cJSON *size = dit_json_put_object(w, to, key);
+    dit_json_put_int(w, size, "height_px", height_px);
+    dit_json_put_int(w, size, "width_px", width_px);
+}
+
 static dit_status put_reference(const suite_reference *from, cJSON *to)
 {
     dit_json_writer w = {0};
     dit_json_put_int(&w, to, "height_px", from->height_px);
     dit_json_put_int(&w, to, "width_px", from->width_px);
-    if (!from->cut_height_px) return w.status;
-    cJSON *cut = dit_json_put_object(&w, to, "cut");
-    dit_json_put_int(&w, cut, "height_px", from->cut_height_px);
-    dit_json_put_int(&w, cut, "width_px", from->cut_width_px);
+    put_size(&w, to, "cut", from->cut_height_px, from->cut_width_px);
+    put_size(&w, to, "seen", from->seen_height_px, from->seen_width_px);
     return w.status;
 }
 
@@ -435,8 +441,9 @@ static dit_status add_run(suite_request_builder *b, cJSON *document)
     int64_t images;
     cJSON *run = dit_json_put_object(&w, document, "run");
     DIT_TRY(measure_references(b));
-    int64_t tall = b->r->height ? b->r->height : b->references[0].height_px; /* 0: none says it */
-    int64_t wide = b->r->width ? b->r->width : b->references[0].width_px;
+    bool last = b->reference_rule && b->reference_rule->last && b->reference_count;
+    const suite_reference *like = &b->references[last ? b->reference_count - 1 : 0]; /* zeros: none says the size */
+    int64_t tall = b->r->height ? b->r->height : like->height_px, wide = b->r->width ? b->r->width : like->width_px;
     DIT_TRY(settle(b, size_of(b, tall, "height"), "height", "height_px", "height", &height));
     DIT_TRY(settle(b, size_of(b, wide, "width"), "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",

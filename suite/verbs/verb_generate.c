@@ -581,7 +581,7 @@ int suite_verb_generate(int argc, char **argv)
         {"image", 0, SUITE_OPTION_STRINGS, "FILE",
          "start from this picture, PNG or JPEG (image-to-image of FLUX and SD3), or with it as the first frame (Wan "
          "image-to-video), beside it (FLUX.1 Fill, Depth and Canny), or with it as the reference (FLUX.1 Kontext, "
-         "Qwen-Image-Edit, FLUX.2, which takes several)",
+         "Qwen-Image-Edit, FLUX.2, which takes several, as Qwen-Image-Edit-2509 does)",
          &call->images, 0, 0},
         {"mask_image", 0, SUITE_OPTION_STRING, "FILE",
          "white where --image is painted anew, black elsewhere, PNG or JPEG (FLUX.1 Fill)", &r->mask_image, 0, 0},

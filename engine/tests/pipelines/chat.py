@@ -2,13 +2,13 @@
 """Makes a whole tiny pipeline whose text encoder is a chat model (random weights, the small tokenizers of ../tokenizers) and what
 diffusers makes of a prompt.
 
-    chat.py z_image|flux2_klein|flux2|qwen_image|qwen_image_edit|lumina2|sana OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
+    chat.py z_image|flux2_klein|flux2|qwen_image|qwen_image_edit|qwen_image_edit_plus|lumina2|sana OUT [--seed N] [--prompt TEXT] [--set KEY=VALUE]... [--part KEY=VALUE]...
 
 OUT becomes a folder as diffusers saves it, with expected.safetensors: input_ids (of the positive prompt), prompt_embeds and
 prompt_attention_mask of whole rows, negative_..., latents [1, channels, 1, height, width], image_u8 [1, height, width, 3]; of
 qwen_image and sana several.safetensors, latents of two prompts with two pictures each; of lumina2 cut.safetensors and of z_image
 normed.safetensors, latents of other guidance; of sana binned.safetensors, the picture of a transformer whose sample_size has a table
-of sizes; of qwen_image_edit start.png, the picture that is changed; and call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders
+of sizes; of qwen_image_edit start.png, the picture that is changed, of qwen_image_edit_plus it and second.png; and call.json, the arguments of the run, of which --set changes one. --part changes the text encoder's config. Text encoders
 and VAEs are stored in bf16, sana's VAE without its encoder; diffusers runs all in float32. Where OUT lies in this folder, tokenizers, and transformers of ../golden, are links.
 Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers 5.23.0 (ci/deps.sh census).
 """
@@ -22,15 +22,15 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 import torch
 from diffusers import (AutoencoderDC, AutoencoderKLFlux2, AutoencoderKLQwenImage, DPMSolverMultistepScheduler, FlowMatchEulerDiscreteScheduler,
                        Flux2KleinPipeline, Flux2Pipeline, Flux2Transformer2DModel, Lumina2Pipeline, Lumina2Transformer2DModel, QwenImageEditPipeline,
-                       QwenImagePipeline,
+                       QwenImageEditPlusPipeline, QwenImagePipeline,
                        QwenImageTransformer2DModel, SanaPipeline, SanaTransformer2DModel, ZImagePipeline, ZImageTransformer2DModel)
-from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit
+from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit, pipeline_qwenimage_edit_plus
 from safetensors.torch import load_file, save_file
 from transformers import (Gemma2Config, Gemma2Model, GemmaTokenizer, Mistral3Config, Mistral3ForConditionalGeneration, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2Tokenizer, Qwen3Config, Qwen3ForCausalLM, Qwen3Model)
 
 from parts import call_of, link, pairs, parser, run, save, save_run, shake, vae
-from seen import Processor, picture, sides, tell_types
+from seen import UPRIGHT, Processor, draw, make_small, picture, sides, tell_types
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What Qwen3's template makes of one message of a user, before the model answers.
@@ -110,13 +110,17 @@ def flux2(options):
     return Flux2Pipeline(scheduler, shake(flux2_vae(), 1), shake(encoder, 2), tokens, shake(unet, 3))
 
 
-def qwen_image_edit(options):
+def qwen_image_edit(options, pipeline=QwenImageEditPipeline):
     """Windows of which those at the edges are smaller, a block that sees all, patches of an odd side."""
     seen = {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "num_heads": 2, "patch_size": 3, "window_size": 18, "fullatt_block_indexes": [1]}
     plain = qwen_image(options, seen)
-    made = QwenImageEditPipeline(**plain.components, processor=None)
+    made = pipeline(**plain.components, processor=None)
     tell_types(made.text_encoder)
     return made
+
+
+def qwen_image_edit_plus(options):
+    return qwen_image_edit(options, QwenImageEditPlusPipeline)
 
 
 def qwen_image(options, seen=None):
@@ -189,12 +193,14 @@ def qwen_image_edit_taken(made):
 # kind: how it is built, what it takes of its text encoder (None: what encode_prompt gives), whether its transformer sees the mask
 KINDS = {"z_image": (z_image, z_image_taken, True), "flux2_klein": (flux2_klein, flux2_klein_taken, False),
          "flux2": (flux2, flux2_taken, False),
-         "qwen_image": (qwen_image, qwen_image_taken, True), "qwen_image_edit": (qwen_image_edit, qwen_image_edit_taken, True), "lumina2": (lumina2, z_image_taken, True), "sana": (sana, None, True)}
+         "qwen_image": (qwen_image, qwen_image_taken, True), "qwen_image_edit": (qwen_image_edit, qwen_image_edit_taken, True),
+         "qwen_image_edit_plus": (qwen_image_edit_plus, qwen_image_edit_taken, True), "lumina2": (lumina2, z_image_taken, True), "sana": (sana, None, True)}
 CALLS = {"z_image": {"guidance_scale": 3.0, "negative_prompt": "rain", "max_sequence_length": 40},
          "flux2_klein": {"guidance_scale": 3.0, "max_sequence_length": 40},
          "flux2": {"guidance_scale": 4.0, "max_sequence_length": 300},
          "qwen_image": {"guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 300},
          "qwen_image_edit": {"guidance_scale": 4.0, "negative_prompt": "rain", "reference_resolution": "56x40"},
+         "qwen_image_edit_plus": {"guidance_scale": 4.0, "negative_prompt": "rain"},
          "lumina2": {"height": 64, "width": 80, "guidance_scale": 4.0, "negative_prompt": "rain", "max_sequence_length": 180},
          "sana": {"height": 128, "width": 96, "guidance_scale": 4.5, "negative_prompt": "Rain ", "max_sequence_length": 60}}
 
@@ -238,10 +244,12 @@ def write(pipe, out):
         if hasattr(part, "home"):
             link(part, pathlib.Path(out, name))
     name_processor(pipe, out)
-    if isinstance(pipe, QwenImageEditPipeline):
+    if isinstance(pipe, (QwenImageEditPipeline, QwenImageEditPlusPipeline)):
         pipe.processor = Processor(pipe.tokenizer, pipe.text_encoder.config.vision_config)
         pipe.processor.save(out, "Qwen2VLProcessor")
         picture().save(pathlib.Path(out, "start.png"))
+    if isinstance(pipe, QwenImageEditPlusPipeline):
+        draw(*UPRIGHT).save(pathlib.Path(out, "second.png"))
 
 
 # ---- runs --------------------------------------------------------------------------------------------------------------
@@ -286,6 +294,9 @@ def fill_up(seen, pad):
 def arguments(kind, call):
     """The call by the names of the pipeline."""
     scale = "true_cfg_scale" if kind.startswith("qwen_image") else "guidance_scale"
+    if kind == "qwen_image_edit_plus":
+        make_small(pipeline_qwenimage_edit_plus)
+        call = {"image": [picture(), draw(*UPRIGHT)], **call}
     if kind == "qwen_image_edit":
         reference = sides(call)
         pipeline_qwenimage_edit.calculate_dimensions = lambda *_: (*reference, None)  # else a megapixel

@@ -17,20 +17,14 @@ os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 import numpy as np
 import torch
 from diffusers import DiffusionPipeline
-from PIL import Image
 from safetensors.torch import save_file
 
 import chat
+from seen import SIDES, draw
 
 TOKENIZERS = {"flux2_klein": lambda: chat.tokenizer(chat.Qwen2Tokenizer, "qwen2", chat.QWEN3_TEMPLATE),
               "flux2": lambda: chat.tokenizer(chat.PreTrainedTokenizerFast, "mistral", chat.MISTRAL_TEMPLATE)}
 HERE = pathlib.Path(__file__).resolve().parent
-SIDES = (70, 66), (91, 64)  # width and height
-
-
-def draw(width, height):
-    y, x = np.mgrid[0:height, 0:width]
-    return Image.fromarray(np.stack([x * 3, y * 3, (x * y) % 256], axis=-1).astype(np.uint8))
 
 
 def make(kind, pictures, out):

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 
+import numpy as np
 import torch
 from PIL import Image
 from transformers import BatchFeature
@@ -14,6 +15,8 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from parts import start_picture
 
+SIDES = (70, 66), (91, 64)  # width and height of pictures that refer
+UPRIGHT = (50, 80)
 PAD = "<|image_pad|>"
 AREA = {"shortest_edge": 64, "longest_edge": 1 << 20}
 
@@ -54,6 +57,18 @@ def tell_types(encoder):
 def picture(size=None):
     made = Image.fromarray(start_picture())
     return made.resize(size) if size else made
+
+
+def draw(width, height):
+    y, x = np.mgrid[0:height, 0:width]
+    return Image.fromarray(np.stack([x * 3, y * 3, (x * y) % 256], axis=-1).astype(np.uint8))
+
+
+def make_small(module):
+    """References of about 80 x 80 pixels, seen as about 48 x 48: else a megapixel, and 384 x 384."""
+    plain = module.calculate_dimensions
+    small = {module.VAE_IMAGE_SIZE: 80 * 80, module.CONDITION_IMAGE_SIZE: 48 * 48}
+    module.calculate_dimensions = lambda area, ratio: plain(small.get(area, area), ratio)
 
 
 def sides(call):
