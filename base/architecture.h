@@ -38,6 +38,7 @@ typedef struct {
     bool time_alone;           /* the timestep is embedded without the prompt                                         */
     int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
     double guidance_offset;    /* dit_facts.guidance_offset                                                           */
+    bool rescales_guidance;    /* its pipelines have guidance_rescale                                              */
     dit_guidance_norm_kind guidance_norm_kind; /* dit_facts.guidance_norm_kind                                        */
     const char
         *convolved_key;     /* in the config: inner width of a feed-forward network with convolutions, over the hidden

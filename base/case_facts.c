@@ -231,9 +231,21 @@ dit_status dit_facts_norm_guidance(double cfg_normalization, double cfg_trunc_ra
     return DIT_OK;
 }
 
+dit_status dit_facts_rescale_guidance(double guidance_rescale, dit_facts *facts)
+{
+    const dit_architecture *architecture = dit_architecture_find(facts->family);
+    facts->guidance_rescale = guidance_rescale;
+    if (guidance_rescale <= 0 || (architecture && architecture->rescales_guidance)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "guidance_rescale %g: pipelines of %s have none",
+                                   guidance_rescale, facts->family),
+                          "those of LTX-Video and HunyuanDiT do");
+}
+
 static dit_status read_guidance_norm(const case_view *v, dit_facts *out)
 {
-    double normalization = 0, ratio = 1;
+    double normalization = 0, ratio = 1, rescale = 0;
+    DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "guidance_rescale", 0, 1, &rescale));
+    DIT_TRY(dit_facts_rescale_guidance(rescale, out));
     DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "cfg_normalization", 0, 1000, &normalization));
     DIT_TRY(dit_json_optional_number(v->doc, v->run, v->run_at, "cfg_trunc_ratio", 0, 1, &ratio));
     return dit_facts_norm_guidance(normalization, ratio, out);

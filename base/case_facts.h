@@ -21,6 +21,8 @@ dit_status dit_facts_guide(double guidance_scale, double true_cfg_scale, dit_fac
  * of the steps, from the first on, that are guided (1: all; diffusers' cfg_trunc_ratio). Errors: DIT_ERR_UNSUPPORTED for
  * what the pipeline of the class does not have. */
 dit_status dit_facts_norm_guidance(double cfg_normalization, double cfg_trunc_ratio, dit_facts *facts);
+/* Gives facts guidance_rescale. Errors: DIT_ERR_UNSUPPORTED for a class whose pipelines have none. */
+dit_status dit_facts_rescale_guidance(double guidance_rescale, dit_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -105,6 +105,12 @@ int dit_facts_reference_at(const dit_facts *facts, int64_t token, int64_t *row, 
     return picture;
 }
 
+int64_t dit_facts_guidance_sums(const dit_facts *facts)
+{
+    bool rescales = facts->guidance_branches == 2 && facts->guidance_rescale > 0;
+    return rescales ? 4 : 2 * dit_facts_guidance_norms(facts);
+}
+
 int64_t dit_facts_guidance_norms(const dit_facts *facts)
 {
     const dit_latent *latent = &facts->latent;

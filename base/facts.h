@@ -76,6 +76,7 @@ typedef struct {
                                   1, one that adds it to the negative one 0; two branches run where the sum is above 1 */
     dit_guidance_norm_kind guidance_norm_kind;
     double cfg_normalization; /* the factor of that norm; 0: predictions are not scaled */
+    double guidance_rescale;  /* share of a guided prediction that gets the positive one's deviation; 0: none does */
     int64_t unguided_steps;   /* the last steps that take the positive prediction alone (cfg_trunc_ratio) */
     int64_t time_width;       /* floats of the timestep's embedding, where it has nothing of the prompt; else 0 */
     bool lone_branch;         /* a forward may be of the positive one alone           */
@@ -106,6 +107,8 @@ int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run 
 /* Norms of one image that ranks add up in every guided step, for the guided prediction and for the positive one each; 0:
  * there are none. `facts` have their latent's extents. */
 int64_t dit_facts_guidance_norms(const dit_facts *facts);
+/* Returns how many sums of an image ranks add up in a guided step: two for each of its norms, or four for its deviations; 0: none. */
+int64_t dit_facts_guidance_sums(const dit_facts *facts);
 
 /* How many transformers a run has. */
 static inline int64_t dit_facts_transformers(const dit_facts *facts)

@@ -226,11 +226,11 @@ static dit_status check_transformers(const dit_parallel *parallel, const dit_fac
 static dit_status check_norms(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION);
-    if (stages == 1 || !dit_facts_guidance_norms(facts)) return DIT_OK;
+    if (stages == 1 || !dit_facts_guidance_sums(facts)) return DIT_OK;
+    const char *key = dit_facts_guidance_norms(facts) ? "cfg_normalization" : "guidance_rescale";
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "cfg_normalization beside pipefusion_degree %lld", (long long)stages),
-        "it needs all rows of a step at one time: use ulysses, ring, patch, tensor or cfg degrees, or "
-        "cfg_normalization 0");
+        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s beside pipefusion_degree %lld", key, (long long)stages),
+        "it needs all rows of a step at one time: use ulysses, ring, patch, tensor or cfg degrees, or %s 0", key);
 }
 
 static dit_status check_ring(const dit_parallel *parallel, const dit_facts *facts)

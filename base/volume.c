@@ -333,7 +333,7 @@ static void predict_guidance(const dit_share *s, const dit_facts *facts, dit_vol
 static void predict_norms(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
                           dit_volume_table *out)
 {
-    int64_t bytes = s->images * 2 * dit_facts_guidance_norms(facts) * (int64_t)sizeof(double);
+    int64_t bytes = s->images * dit_facts_guidance_sums(facts) * (int64_t)sizeof(double);
     for (int axis = 0; axis < DIT_AXIS_COUNT && bytes; axis++) {
         if (!dit_axis_get((dit_axis)axis)->sequence) continue;
         add(&out->at[axis][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP],

@@ -162,11 +162,26 @@ static dit_status read_references(const dit_json *doc, const cJSON *run, dit_cas
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {
-        "height_px",         "width_px",        "num_frames",      "num_images", "num_inference_steps",
-        "guidance_scale",    "style",           "image_meta_size", "seed",       "true_cfg_scale",
-        "cfg_normalization", "cfg_trunc_ratio", "cfg_truncation",  "noise",      "frame_rate",
-        "guidance_scale_2",  "reference",       "first_frame",     NULL};
+    static const char *const keys[] = {"height_px",
+                                       "width_px",
+                                       "num_frames",
+                                       "num_images",
+                                       "num_inference_steps",
+                                       "guidance_scale",
+                                       "style",
+                                       "image_meta_size",
+                                       "seed",
+                                       "true_cfg_scale",
+                                       "cfg_normalization",
+                                       "cfg_trunc_ratio",
+                                       "cfg_truncation",
+                                       "guidance_rescale",
+                                       "noise",
+                                       "frame_rate",
+                                       "guidance_scale_2",
+                                       "reference",
+                                       "first_frame",
+                                       NULL};
     const char *noise = dit_noise_names[DIT_NOISE_COUNTER];
     const cJSON *run;
     int64_t seed, steps;
@@ -189,6 +204,7 @@ static dit_status read_run(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_normalization", 0, 1000, &out->cfg_normalization));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_trunc_ratio", 0, 1, &out->cfg_trunc_ratio));
     DIT_TRY(dit_json_optional_number(doc, run, "/run", "cfg_truncation", 0, 1, &out->cfg_truncation));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_rescale", 0, 1, &out->guidance_rescale));
     DIT_TRY(dit_json_optional_string(doc, run, "/run", "noise", &noise));
     int kind = dit_words_find(dit_noise_names, noise);
     if (kind < 0) return dit_json_fail_word(doc, "/run/noise", "noise", noise, dit_noise_names);

@@ -87,6 +87,7 @@ typedef struct {
     dit_condition_run run;
     double guidance_scale_2; /* of the second transformer's steps */
     double cfg_truncation;   /* steps whose share of noise lies below 1 - this go unguided (Z-Image); 1: none */
+    double guidance_rescale; /* dit_facts_rescale_guidance; 0: nothing is rescaled */
     double cfg_normalization, cfg_trunc_ratio; /* dit_facts_norm_guidance; 0 and 1: nothing is scaled or left out */
     double true_cfg_scale; /* above 1: a model of one guidance branch computes two, combined by it */
     const char *mask_path; /* of a model that fills a part of a picture: white where it is painted anew; NULL: none   */

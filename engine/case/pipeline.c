@@ -88,6 +88,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
     DIT_TRY(dit_facts_guide(kase->run.guidance_scale, kase->true_cfg_scale, facts));
     DIT_TRY(dit_facts_norm_guidance(kase->cfg_normalization, kase->cfg_trunc_ratio, facts));
+    DIT_TRY(dit_facts_rescale_guidance(kase->guidance_rescale, facts));
     if (facts->text_tokens < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");

@@ -1,5 +1,6 @@
 #include "engine/sampling/guidance_norm.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Axes whose ranks share rows. */
@@ -124,5 +125,76 @@ dit_status dit_guidance_norm_apply(const dit_guidance_norm *n, const float *posi
     DIT_TRY(dit_runtime_upload(n->rt, n->squares, BOTH * count));
     of_guided.like = n->squares + POSITIVE * count;
     ops_row_scale(n->rt, &of_guided);
+    return DIT_OK;
+}
+
+/* ---- deviations -------------------------------------------------------------------------------------------------- */
+
+enum { SUM_GUIDED, SUM_GUIDED_SQUARED, SUM_POSITIVE, SUM_POSITIVE_SQUARED, SUMS };
+
+dit_status dit_guidance_rescale_create(dit_runtime *rt, const dit_partition *partition, dit_guidance_rescale *out)
+{
+    int64_t most = 1, bytes = partition->images * SUMS * (int64_t)sizeof *out->sums;
+    void *memory;
+    *out = (dit_guidance_rescale){.rt = rt, .part = partition};
+    if (!(rt->facts.guidance_rescale > 0) || !dit_facts_guidance_sums(&rt->facts)) return DIT_OK;
+    for (int i = 0; i < SHARED; i++)
+        if (dit_comm_size(rt->comm[shared[i]]) > most) most = dit_comm_size(rt->comm[shared[i]]);
+    DIT_TRY(dit_arena_alloc(&rt->comm_arena, bytes, &memory));
+    out->sums = memory;
+    DIT_TRY(dit_arena_alloc(&rt->comm_arena, most * bytes, &memory));
+    out->gathered = memory;
+    return DIT_OK;
+}
+
+/* Floats of an image that this rank has. */
+static int64_t own_values(const dit_guidance_rescale *r)
+{
+    return r->part->image_count * r->rt->facts.token_channels;
+}
+
+/* Adds values and squares of every image to sums[which] and the one behind it. */
+static void add_values(const dit_guidance_rescale *r, const float *x, int which)
+{
+    int64_t values = own_values(r), all = dit_runtime_values(r->rt, r->part->images * values);
+    for (int64_t i = 0; i < all; i++) {
+        double *sums = r->sums + i / values * SUMS + which;
+        sums[0] += x[i];
+        sums[1] += (double)x[i] * x[i];
+    }
+}
+
+static double variance(double sum, double squares, double count)
+{
+    return (squares - sum * sum / count) / (count - 1);
+}
+
+/* What an image's guided prediction is multiplied by. */
+static float factor_of(const dit_guidance_rescale *r, const double *sums)
+{
+    const dit_facts *facts = &r->rt->facts;
+    double count = (double)(dit_facts_latent_tokens(facts) * facts->token_channels);
+    double guided = variance(sums[SUM_GUIDED], sums[SUM_GUIDED_SQUARED], count);
+    double positive = variance(sums[SUM_POSITIVE], sums[SUM_POSITIVE_SQUARED], count);
+    return (float)(facts->guidance_rescale * sqrt(positive / guided) + 1 - facts->guidance_rescale);
+}
+
+dit_status dit_guidance_rescale_apply(const dit_guidance_rescale *r, const float *positive, float *guided)
+{
+    int64_t images = r->part->images, values = own_values(r);
+    DIT_TRY(dit_runtime_download(r->rt, positive, images * values));
+    DIT_TRY(dit_runtime_download(r->rt, guided, images * values));
+    memset(r->sums, 0, (size_t)dit_runtime_values(r->rt, images * SUMS) * sizeof *r->sums);
+    add_values(r, guided, SUM_GUIDED);
+    add_values(r, positive, SUM_POSITIVE);
+    for (int i = 0; i < SHARED; i++) {
+        dit_comm *comm = r->rt->comm[shared[i]];
+        if (dit_comm_size(comm) > 1) DIT_TRY(dit_comm_all_reduce(comm, r->sums, images * SUMS, r->gathered));
+    }
+    for (int64_t image = 0; image < images; image++) {
+        float factor = r->rt->ledger.counting_only ? 1 : factor_of(r, r->sums + image * SUMS),
+              *x = guided + image * values;
+        ops_combine(r->rt, &(dit_combine_args){.elements = values, .count = 1, .x = {x}, .a = {factor}, .y = x});
+    }
     return DIT_OK;
 }

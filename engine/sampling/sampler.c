@@ -127,6 +127,7 @@ static dit_status take_buffers(dit_sampler *s)
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* the sampler rounds nothing */
     DIT_TRY(dit_guidance_norm_create(rt, part, &s->norm));
+    DIT_TRY(dit_guidance_rescale_create(rt, part, &s->deviation));
     if (!rescales(s)) return DIT_OK;
     void *squares;
     DIT_TRY(dit_arena_array(&rt->step, 2 * part->images * denoised, DIT_DTYPE_FP64, &squares));
@@ -342,6 +343,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window, int step)
                                            .a = {sign * (1.0f - scale), sign * scale},
                                            .y = s->noise_pred});
     if (rescales(s)) rescale(s, positive, elements / channels);
+    if (s->deviation.sums) return dit_guidance_rescale_apply(&s->deviation, positive, s->noise_pred);
     if (s->norm.norms && step < s->scheduler->steps - s->rt->facts.unguided_steps)
         return dit_guidance_norm_apply(&s->norm, positive, s->noise_pred);
     return DIT_OK;

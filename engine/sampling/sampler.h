@@ -82,8 +82,9 @@ struct dit_sampler {
     const float *
         first_frame; /* [batch, rows, channels] of the newest run's condition, where the first rows are held; or NULL */
     double *squares; /* [2, images, denoised rows of the window], where guidance is rescaled */
-    dit_guidance_norm norm; /* of guided predictions, where the facts ask for it              */
-    float *full, *scratch;  /* [num_images, denoised tokens, channels], for gathering         */
+    dit_guidance_rescale deviation; /* likewise, of their deviations */
+    dit_guidance_norm norm;         /* of guided predictions, where the facts ask for it              */
+    float *full, *scratch;          /* [num_images, denoised tokens, channels], for gathering         */
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;

@@ -350,6 +350,9 @@ static void add_guidance_norm(dit_json_writer *w, const suite_request_builder *b
     if (isnan(ratio)) ratio = dit_json_number_or(b->call.root, "cfg_trunc_ratio", 1);
     if (norm > 0) dit_json_put_number(w, run, "cfg_normalization", norm);
     if (ratio < 1) dit_json_put_number(w, run, "cfg_trunc_ratio", ratio);
+    double rescale = b->r->guidance_rescale;
+    if (isnan(rescale)) rescale = dit_json_number_or(b->call.root, "guidance_rescale", 0);
+    if (rescale != 0) dit_json_put_number(w, run, "guidance_rescale", rescale);
     if (b->r->cfg_truncation < 1) dit_json_put_number(w, run, "cfg_truncation", b->r->cfg_truncation);
 }
 

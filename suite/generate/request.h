@@ -35,6 +35,7 @@ typedef struct {
     const char *noise; /* counter, torch or torch-each */
     double guidance_scale, guidance_scale_2, true_cfg_scale, flow_shift;
     double frame_rate;                         /* of LTX-Video's positions; NAN: the pipeline's */
+    double guidance_rescale;                   /* of LTX-Video and HunyuanDiT; NAN: none */
     double cfg_truncation;                     /* of Z-Image; NAN: every step is guided */
     double cfg_normalization, cfg_trunc_ratio; /* NAN: the pipeline's */
     const char *image;                         /* the picture to start from; NULL: none                        */

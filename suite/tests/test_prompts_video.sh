@@ -34,6 +34,18 @@ divided() { # KIND FRAMES OPTION...: two ranks make the clip of one, decode incl
             within "$1-two/image/$(printf 'frame-%04d.png' $frame)" "$1/image/$(printf 'frame-%04d.png' $frame)" || return 1
         done
 }
+rescaled() { # OPTION...: LTXPipeline's guidance_rescale
+    run ltx rescaled --guidance_rescale 0.7 "$@" >answer && python3 compare.py "$golden/ltx/rescaled.safetensors" rescaled/latents.safetensors &&
+        ! python3 compare.py "$golden/ltx/expected.safetensors" rescaled/embeddings.safetensors rescaled/latents.safetensors
+}
+ok "ltx: guided predictions with a share of the positive one's deviation" rescaled
+ok "ltx: two ranks divide the clip whose deviation it is" rescaled --ulysses_degree 2
+ok "ltx: four ranks, branches and tokens, on a device with memory of its own" rescaled --cfg_degree 2 --ring_degree 2 --backend host
+rescales_no() {
+    ! run mochi none --guidance_rescale 0.5 2>message && grep -q 'guidance_rescale 0.5: pipelines of Mochi' message &&
+        ! run ltx none --guidance_rescale 0.5 --pipefusion_parallel_degree 2 2>message && grep -q 'guidance_rescale beside pipefusion_degree 2' message
+}
+ok "a deviation is refused where the pipeline has none, and beside bands" rescales_no
 ok "ltx_timestep: two ranks share steps and the rows of the decode" divided ltx_timestep 9 --ulysses_degree 2
 ok "mochi: two ranks share branches and the rows of the decode" divided mochi 13 --cfg_degree 2
 ok "hunyuan_video15: two ranks share branches and deal the frames of the decode" divided hunyuan_video15 5 --cfg_degree 2 --vae_split frames

@@ -519,7 +519,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 65 };
+    enum { OWN = 66 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_OFFLOAD_OPTIONS +
                          SUITE_SHARD_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
@@ -539,6 +539,7 @@ int suite_verb_generate(int argc, char **argv)
                          .decode_timestep = NAN,
                          .decode_noise_scale = NAN,
                          .cfg_truncation = NAN,
+                         .guidance_rescale = NAN,
                          .flow_shift = NAN,
                          .noise = "torch",
                          .attention = "auto",
@@ -621,6 +622,9 @@ int suite_verb_generate(int argc, char **argv)
         {"decode_noise_scale", 0, SUITE_OPTION_NUMBER, "S",
          "share of noise that latents are mixed with before they are decoded (LTX-Video; --decode_timestep)",
          &r->decode_noise_scale, 0, 0},
+        {"guidance_rescale", 0, SUITE_OPTION_NUMBER, "R",
+         "give this share of guided predictions the deviation of the prompt's own (LTX-Video, HunyuanDiT; 0)",
+         &r->guidance_rescale, 0, 0},
         {"cfg_truncation", 0, SUITE_OPTION_NUMBER, "T",
          "leave steps unguided whose time, from 0 to 1, is above this (Z-Image; 1)", &r->cfg_truncation, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},

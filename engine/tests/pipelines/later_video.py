@@ -31,7 +31,7 @@ from diffusers.models.transformers.transformer_hunyuan_video15 import HunyuanVid
 from safetensors.torch import load_file, save_file
 from transformers import ByT5Tokenizer, Qwen2_5_VLTextConfig, Qwen2_5_VLTextModel, Qwen2Tokenizer, T5TokenizerFast
 
-from parts import WIDTH, call_of, clips, link, parser, save_run, shake, start_picture, t5, watch_ids
+from parts import WIDTH, call_of, clips, link, parser, save, save_run, shake, start_picture, t5, watch_ids
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROMPT = "a red fox runs over the quiet hill, at dawn; 3 birds"
@@ -237,6 +237,8 @@ def main():
         share(options.out, "ltx")
         Image.fromarray(start_picture()).save(os.path.join(options.out, "start.png"))
     save_run(expect(pipe, call), call, options.out)
+    if options.kind == "ltx":
+        save({"latents": expect(pipe, {**call, "guidance_rescale": 0.7})["latents"]}, options.out, "rescaled.safetensors")
 
 
 if __name__ == "__main__":
