@@ -130,12 +130,13 @@ parallel 0 --ulysses_degree 2
 parallel "$(unguided "${sampled[@]}")" --cfg_degree 2
 in_long parallel 0 --ulysses_degree 4
 in_long parallel 0 --ring_degree 4
-# Of a pipeline, run synchronously, the loops' final latents are compared; one folder has none.
+# Of a pipeline, run synchronously, the loops' final latents are compared; a folder may have none.
 forwards=$(for folder in "${sampled[@]}"; do [ -e "$folder/e2e.json" ] || echo "$folder"; done | wc -l)
 mapfile -t loops < <(for folder in "${sampled[@]}"; do [ ! -e "$folder/e2e.json" ] || echo "$folder"; done)
-forwards=$((forwards + $(linear "${loops[@]}")))
-parallel $((forwards + 1)) --pipefusion_degree 2
-in_long parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
+bare=$(for folder in "${loops[@]}"; do grep -qa latents_final "$folder/output.safetensors" || echo "$folder"; done | wc -l)
+forwards=$((forwards + $(linear "${loops[@]}") + bare))
+parallel "$forwards" --pipefusion_degree 2
+in_long parallel "$forwards" --pipefusion_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ulysses_degree 2
 in_long parallel 0 --tensor_degree 2 --ring_degree 2
 in_long parallel "$(unguided "${sampled[@]}")" --tensor_degree 2 --cfg_degree 2
