@@ -1,6 +1,8 @@
 /* Says which caches are legal for a model and a mesh. */
 #include "base/cache.h"
 
+#include "base/patches.h"
+
 #include <string.h>
 
 static dit_status check_blocks(const dit_cache *cache, const dit_facts *facts)
@@ -189,12 +191,15 @@ static dit_status check_switch(const dit_cache *cache, const dit_parallel *paral
                           "ulysses or ring");
 }
 
-/* The oracle of frames makes a step in several sweeps, in which a cache would count as many steps. */
+/* The oracle of frames makes a step in several sweeps, in which a cache would count as many steps; blocks of a stream are
+ * at steps of their own. */
 static dit_status check_frames(const dit_cache *cache, const dit_parallel *parallel)
 {
-    if (!dit_parallel_cuts_frames(parallel)) return DIT_OK;
+    bool streams = dit_parallel_streams(parallel);
+    if (!dit_parallel_cuts_frames(parallel) && !streams) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CACHE, "%s beside %s", dit_cache_name(cache->policy),
-                                   dit_patch_method_name(parallel->patch_method)),
+                                   streams ? dit_stage_method_name(parallel->stage_method)
+                                           : dit_patch_method_name(parallel->patch_method)),
                           "nothing checks what a cached run must give there: set cache to none");
 }
 

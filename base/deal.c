@@ -38,6 +38,7 @@ static void set_degree(dit_parallel *parallel, const dit_method *method, dit_axi
         parallel->degree[axis] = degree;
     if (axis == DIT_AXIS_PATCH) parallel->patch_method = method->patch_method;
     if (axis == DIT_AXIS_RING) parallel->ring_method = method->ring_method;
+    if (axis == DIT_AXIS_PIPEFUSION) parallel->stage_method = method->stage_method;
 }
 
 /* How many factors above 1 an axis takes: a double ring has two rings of two ranks, or more. */

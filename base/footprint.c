@@ -38,6 +38,10 @@ static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
 static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, int64_t rows, int64_t replicated)
 {
     int64_t shared = dit_parallel_shared_beside(parallel, s->image_rows / s->segments, s->reference_rows) * s->segments;
+    if (s->stream.method == DIT_STAGE_DUALPARAL) return 2 * s->batch * s->hidden * s->stream.context_rows;
+    if (s->stream.method == DIT_STAGE_TPP)
+        return 2 * s->batch * s->hidden * ((s->stream.all_steps + s->stages - 1) / s->stages) *
+               (s->stream.context_rows + s->stream.block_rows);
     if (s->stages > 1) return 2 * s->batch * (s->u * rows + replicated) * (s->hidden / s->u);
     if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE || s->frames) return 0;
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
@@ -75,6 +79,7 @@ static int64_t message_elements(const dit_share *s, const dit_parallel *parallel
     else if (s->patch > 1)
         total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
     if (s->patch > 1 && parallel->patch_method == DIT_PATCH_PCPP) total += kept;
+    if (s->stream.blocks) return total + 4 * stream; /* two that arrive, two that leave */
     if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
     return total;
 }
@@ -94,11 +99,15 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
                s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
     int64_t bytes_each = dit_facts_transformers(facts) * s.element;
     int64_t latents = 4 * s.batch * s.image_rows * facts->token_channels;
+    if (s.stream.blocks) s.image_rows = s.moving_rows = dit_stream_window_most(&s.stream);
+    if (s.stream.blocks) rows = s.batch * s.image_rows;
     bytes[0] = own_parameters(&s, facts) * bytes_each;
     bytes[1] = latents * s.element + (2 * s.blocks.count * text + kept) * bytes_each;
     bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * bytes_each;
     if (s.r > 1 && parallel->ring_method == DIT_RING_GATHER) /* K and V of all, one behind the other */
         bytes[2] += 2 * s.batch * (s.r * s.u * s.moving_rows + s.replicated_rows) * (s.hidden / s.u) * bytes_each;
+    if (s.stream.method == DIT_STAGE_DUALPARAL) /* what a call attends to, put together */
+        bytes[2] += 2 * s.batch * s.hidden * (s.image_rows + s.stream.context_rows) * bytes_each;
     bytes[3] = message_elements(&s, parallel, facts, kept) * bytes_each;
 }
 

@@ -25,6 +25,10 @@ static const dit_label_info settings[] = {
     [DIT_LABEL_GLOBAL - DIT_GROUP_COUNT] = {"g", "global_frames", "g4",
                                             "Video-Infinity: all ranks see 4 frames of the "
                                             "whole clip."},
+    [DIT_LABEL_BLOCK -
+        DIT_GROUP_COUNT] = {"b", "block_frames", "b8", "DualParal and TPP: a block has 8 frames of tokens."},
+    [DIT_LABEL_CONTEXT - DIT_GROUP_COUNT] = {"c", "context_frames", "c4",
+                                             "DualParal and TPP: a block sees 4 frames of the blocks beside it."},
     [DIT_LABEL_WARMUP - DIT_GROUP_COUNT] = {"W", "warmup_steps", "W1",
                                             "The first diffusion step is synchronous; the steps after it use stale "
                                             "activations."},
@@ -82,6 +86,8 @@ void dit_parallel_label_whole(const dit_parallel *parallel, char out[64])
     dit_stage_blocks_to_text(parallel, stages, sizeof stages);
     if (*stages) append(out, stages);
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) append(out, dit_patch_method_name(parallel->patch_method));
+    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 && parallel->stage_method != DIT_STAGE_PIPEFUSION)
+        append(out, dit_stage_method_name(parallel->stage_method));
 }
 
 void dit_stage_blocks_to_text(const dit_parallel *parallel, char *out, size_t size)
@@ -172,7 +178,8 @@ static bool take_word(const char *word, dit_parallel *out, int *stages)
         return true;
     }
     return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method) ||
-           take_stages(word, out, stages) || take_ring(word, out) || take_shards(word, out);
+           dit_stage_method_from_name(word, &out->stage_method) || take_stages(word, out, stages) ||
+           take_ring(word, out) || take_shards(word, out);
 }
 
 dit_status dit_parallel_from_label(const char *label, dit_parallel *out)
@@ -184,9 +191,10 @@ dit_status dit_parallel_from_label(const char *label, dit_parallel *out)
     snprintf(words, sizeof words, "%s", label);
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         if (!take_word(word, out, &stages))
-            return DIT_FAIL(DIT_ERR_USAGE,
-                            "\"%s\" of mesh \"%s\" is no degree, no list of stages and no method of rings or patches",
-                            word, label);
+            return DIT_FAIL(
+                DIT_ERR_USAGE,
+                "\"%s\" of mesh \"%s\" is no degree, no list of stages and no method of rings, patches or stages", word,
+                label);
     if (!stages || stages == dit_parallel_degree(out, DIT_AXIS_PIPEFUSION)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_USAGE, "mesh \"%s\" lists %d stages and has %d", label, stages,
                     dit_parallel_degree(out, DIT_AXIS_PIPEFUSION));
@@ -196,7 +204,7 @@ void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME]
 {
     bool axes[DIT_GROUP_COUNT];
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) axes[axis] = dit_parallel_degree(parallel, (dit_axis)axis) > 1;
-    dit_method_name(axes, parallel->patch_method, parallel->ring_method, out);
+    dit_method_name(axes, parallel->patch_method, parallel->ring_method, parallel->stage_method, out);
 }
 
 const char *dit_parallel_attention(const dit_parallel *parallel)
@@ -204,6 +212,8 @@ const char *dit_parallel_attention(const dit_parallel *parallel)
     bool ulysses = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) > 1;
     bool ring = dit_parallel_degree(parallel, DIT_AXIS_RING) > 1;
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) return dit_patch_method_name(parallel->patch_method);
+    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 && parallel->stage_method != DIT_STAGE_PIPEFUSION)
+        return "stream";
     if (ring && parallel->ring_method != DIT_RING_MERGE) return dit_ring_method_name(parallel->ring_method);
     if (ulysses && ring) return "usp";
     return ulysses ? "ulysses" : ring ? "ring" : "local";

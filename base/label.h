@@ -18,6 +18,8 @@ typedef enum {
     DIT_LABEL_FRACTION,
     DIT_LABEL_HALO,
     DIT_LABEL_GLOBAL,
+    DIT_LABEL_BLOCK,
+    DIT_LABEL_CONTEXT,
     DIT_LABEL_WARMUP,
     DIT_LABEL_COUNT
 } dit_label_part;

@@ -10,6 +10,7 @@ static dit_status check_stages(const dit_parallel *parallel, const dit_facts *fa
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "pipefusion_degree %lld is above %d",
                                        (long long)stages, DIT_MAX_STAGES),
                               "put more ranks into ulysses, ring, cfg or data degrees");
+    if (stages > 1 && parallel->stage_method == DIT_STAGE_TPP) return DIT_OK; /* check_stream */
     if (stages > 1 && stages > facts->layers)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
                                        "pipefusion_degree %lld is above the number of blocks of %s, %lld",
@@ -89,6 +90,81 @@ static dit_status check_frames(const dit_parallel *parallel, const dit_facts *fa
                               "choose num_frames so that every rank has as many frames: a VAE makes one of several, "
                               "and a patch may span two");
     return check_frame_counts(parallel, ranks, frames / ranks);
+}
+
+static dit_status check_stream_frames(const dit_parallel *parallel, int64_t frames)
+{
+    const char *name = dit_stage_method_name(parallel->stage_method);
+    bool of_steps = parallel->stage_method == DIT_STAGE_TPP;
+    int block = parallel->block_frames, context = parallel->context_frames;
+    if (block < 1 || frames % block)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%lld frames of tokens not divisible by block_frames %d (%s)",
+                     (long long)frames, block, name),
+            "choose num_frames so that all blocks are alike: a VAE makes one of several frames, and a "
+            "patch may span two");
+    if (context >= 0 && (of_steps ? context % block == 0 && context < frames + block : context <= block)) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "context_frames %d with block_frames %d (%s)", context, block, name),
+        of_steps ? "a block of tpp sees whole blocks before it: take a multiple of block_frames, no more "
+                   "than the clip has"
+                 : "a block of dualparal sees a part of the one before and of the one behind it: no "
+                   "more than block_frames");
+}
+
+/* Axes that go with a stream are those that do not cut its blocks. */
+static dit_status check_stream_axes(const dit_parallel *parallel)
+{
+    static const dit_axis others[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_TENSOR};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (dit_parallel_degree(parallel, others[i]) > 1)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s beside %s %d",
+                                           dit_stage_method_name(parallel->stage_method), dit_axis_key(others[i]),
+                                           dit_parallel_degree(parallel, others[i])),
+                                  "blocks of frames go through whole stages: cfg and data degrees can be beside them");
+    return DIT_OK;
+}
+
+/* What of a model has no way through a stream; NULL: nothing. */
+static const char *why_no_stream(const dit_facts *facts)
+{
+    if (facts->segments > 1) return "it attends within frames and over time";
+    if (facts->reference_tokens) return "tokens of its reference belong to no frame";
+    if (facts->held_tokens) return "its first frame is given, and has a time of its own";
+    if (facts->joint) return "its text goes through the blocks with the frames";
+    return facts->skips ? "its blocks have skips" : NULL;
+}
+
+/* Checks stages that stream blocks of frames (base/stream.h). */
+static dit_status check_stream(const dit_parallel *parallel, const dit_facts *facts)
+{
+    const char *name = dit_stage_method_name(parallel->stage_method);
+    int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), frames = dit_facts_frames(facts);
+    if (!dit_parallel_streams(parallel)) return DIT_OK;
+    DIT_TRY(check_stream_axes(parallel));
+    if (frames < 2)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s streams frames, but %s makes one frame", name, facts->family),
+            "take a video model and more num_frames, or stage_method pipefusion");
+    if (why_no_stream(facts))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s of %s is not built: %s", name, facts->family, why_no_stream(facts)),
+            "streams are built for models like Wan, whose blocks pass on the tokens of frames alone");
+    if (facts->two_transformers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s beside two transformers", name),
+                              "blocks at different steps would need both in turn, and see K and V of the other one");
+    if (parallel->warmup_steps)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "%s with warmup_steps %d", name, parallel->warmup_steps),
+            "blocks are at different steps, so that none is synchronous: leave it out");
+    if (parallel->stage_method == DIT_STAGE_TPP && stages > facts->steps)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "pipefusion_degree %lld is above the %lld steps (%s)",
+                                       (long long)stages, (long long)facts->steps, name),
+                              "every stage has at least one step");
+    if (parallel->stage_method == DIT_STAGE_TPP && parallel->stage_blocks[0])
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "attn_layer_num_for_pp with %s", name),
+                              "its stages have steps, all with all layers: leave the list out");
+    return check_stream_frames(parallel, frames);
 }
 
 /* Checks the settings of pipelines and patches. */
@@ -340,10 +416,10 @@ static dit_status check_shards(const dit_parallel *parallel, const dit_facts *fa
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world,     check_stages, check_listed_stages, check_patches, check_frames,
-        check_displaced, check_rows,   check_cfg,           check_heads,   check_tokens,
-        check_text,      check_images, check_transformers,  check_ring,    check_switch,
-        check_norms,     check_linear, check_convolutions,  check_shards,
+        check_world,  check_stream,    check_stages, check_listed_stages, check_patches,
+        check_frames, check_displaced, check_rows,   check_cfg,           check_heads,
+        check_tokens, check_text,      check_images, check_transformers,  check_ring,
+        check_switch, check_norms,     check_linear, check_convolutions,  check_shards,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

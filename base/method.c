@@ -15,6 +15,8 @@ static const dit_method_row rows[] = {
     {.name = "ring", .axis_count = 1, .axes = {DIT_AXIS_RING}, .chart_place = 6, .colour = "ORANGE"},
     {.name = "usp", .axis_count = 2, .axes = {DIT_AXIS_ULYSSES, DIT_AXIS_RING}, .chart_place = 7, .colour = "GREEN"},
     {.name = "pipefusion", .axis_count = 1, .axes = {DIT_AXIS_PIPEFUSION}, .chart_place = 8, .colour = "VERMILLION"},
+    {.name = "dualparal", .axis_count = 1, .axes = {DIT_AXIS_PIPEFUSION}, .stage_method = DIT_STAGE_DUALPARAL},
+    {.name = "tpp", .axis_count = 1, .axes = {DIT_AXIS_PIPEFUSION}, .stage_method = DIT_STAGE_TPP},
     {.name = "distrifusion", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_DISTRIFUSION,
      .chart_place = 9, .colour = "WINE"},
     {.name = "pcpp", .axis_count = 1, .axes = {DIT_AXIS_PATCH}, .patch_method = DIT_PATCH_PCPP, .colour = "TEAL"},
@@ -71,6 +73,35 @@ const char *const *dit_patch_method_names(void)
     return names;
 }
 
+/* ---- stage methods ----------------------------------------------------------------------------------------------- */
+
+static bool is_stage_method(const dit_method_row *row)
+{
+    return row->axis_count == 1 && row->axes[0] == DIT_AXIS_PIPEFUSION;
+}
+
+const char *dit_stage_method_name(dit_stage_method method)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (is_stage_method(&rows[i]) && rows[i].stage_method == method) return rows[i].name;
+    return "";
+}
+
+bool dit_stage_method_from_name(const char *name, dit_stage_method *out)
+{
+    const dit_method_row *row = dit_method_row_find(name);
+    if (!row || !is_stage_method(row)) return false;
+    *out = row->stage_method;
+    return true;
+}
+
+const char *const *dit_stage_method_names(void)
+{
+    static const char *names[DIT_STAGE_METHOD_COUNT + 1];
+    for (int i = 0; i < DIT_STAGE_METHOD_COUNT; i++) names[i] = dit_stage_method_name((dit_stage_method)i);
+    return names;
+}
+
 /* ---- ring methods ------------------------------------------------------------------------------------------------ */
 
 static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {
@@ -118,6 +149,7 @@ static bool covers(const dit_method_row *row, const dit_method *method, dit_axis
         if (!method->axes[row->axes[i]]) return false;
     if (has_axis(row, DIT_AXIS_PATCH) && row->patch_method != method->patch_method) return false;
     if (has_axis(row, DIT_AXIS_RING) && row->ring_method != method->ring_method) return false;
+    if (has_axis(row, DIT_AXIS_PIPEFUSION) && row->stage_method != method->stage_method) return false;
     return has_axis(row, axis);
 }
 
@@ -133,9 +165,9 @@ static const dit_method_row *row_of_axis(const dit_method *method, dit_axis axis
 }
 
 void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, dit_ring_method ring_method,
-                     char out[DIT_METHOD_NAME])
+                     dit_stage_method stage_method, char out[DIT_METHOD_NAME])
 {
-    dit_method left = {.patch_method = patch_method, .ring_method = ring_method};
+    dit_method left = {.patch_method = patch_method, .ring_method = ring_method, .stage_method = stage_method};
     size_t used = 0;
     memcpy(left.axes, axes, sizeof left.axes);
     for (int i = 1; i <= DIT_AXIS_COUNT + 1; i++) { /* the world's last, behind the fastest */
@@ -168,6 +200,7 @@ static dit_status add_part(const char *name, const char *part, dit_method *out)
         out->axes[row->axes[i]] = true;
         if (row->axes[i] == DIT_AXIS_PATCH) out->patch_method = row->patch_method;
         if (row->axes[i] == DIT_AXIS_RING) out->ring_method = row->ring_method;
+        if (row->axes[i] == DIT_AXIS_PIPEFUSION) out->stage_method = row->stage_method;
     }
     return DIT_OK;
 }
@@ -179,7 +212,7 @@ dit_status dit_method_from_name(const char *name, dit_method *out)
     snprintf(parts, sizeof parts, "%s", name);
     for (char *part = strtok_r(parts, "+", &rest); part; part = strtok_r(NULL, "+", &rest))
         DIT_TRY(add_part(name, part, out));
-    dit_method_name(out->axes, out->patch_method, out->ring_method, canonical);
+    dit_method_name(out->axes, out->patch_method, out->ring_method, out->stage_method, canonical);
     if (strcmp(name, canonical) != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no method \"%s\"", name), "did you mean \"%s\"?",
                               canonical);

@@ -26,6 +26,19 @@ bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
 /* All of them, NULL at the end. */
 const char *const *dit_patch_method_names(void);
 
+/* What the ranks of the pipefusion axis share, and what passes between them. */
+typedef enum {
+    DIT_STAGE_PIPEFUSION, /* layers; bands of rows of one step, with K and V of other bands a step late              */
+    DIT_STAGE_DUALPARAL,  /* layers; blocks of frames at rising noise, each with a step of its own (base/stream.h)   */
+    DIT_STAGE_TPP,        /* steps; blocks of frames, which go from rank to rank as they lose noise (base/stream.h)  */
+    DIT_STAGE_METHOD_COUNT
+} dit_stage_method;
+/* Its row's name below. */
+const char *dit_stage_method_name(dit_stage_method method);
+bool dit_stage_method_from_name(const char *name, dit_stage_method *out);
+/* All of them, NULL at the end. */
+const char *const *dit_stage_method_names(void);
+
 /* How ranks communicate around a ring, by the name of the attention policy. Models have the first ones, one attention
  * layer alone (base/layer.h) has all. */
 typedef enum {
@@ -53,6 +66,7 @@ typedef struct {
     dit_axis axes[DIT_METHOD_AXES]; /* all above one rank          */
     dit_patch_method patch_method;  /* where one is the patch axis */
     dit_ring_method ring_method;    /* where one is the ring       */
+    dit_stage_method stage_method;  /* where one is the pipeline   */
     int chart_place;                /* from 1: order in charts, as papers show them; 0: behind those, by name */
     const char *colour;             /* in charts: a name of the palette; NULL: the next one                   */
 } dit_method_row;
@@ -66,6 +80,7 @@ typedef struct {
     bool axes[DIT_GROUP_COUNT]; /* above one rank */
     dit_patch_method patch_method;
     dit_ring_method ring_method;
+    dit_stage_method stage_method;
 } dit_method;
 
 /* Errors: DIT_ERR_NOT_FOUND when there is no such method, or its parts do not go together in this order; the hint has
@@ -74,7 +89,7 @@ dit_status dit_method_from_name(const char *name, dit_method *out);
 /* The name of the method that divides its ranks over these axes, from the slowest to the fastest: "cfg+usp"; "single"
  * for none. */
 void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, dit_ring_method ring_method,
-                     char out[DIT_METHOD_NAME]);
+                     dit_stage_method stage_method, char out[DIT_METHOD_NAME]);
 /* Whether a method gives the one-rank result whatever its warm-up; the others do where every step is synchronous. */
 bool dit_method_is_exact(const dit_method *method);
 /* How far an exact method may be from the one-rank result in fp32: the relative L2 distance that other orders of sums

@@ -107,15 +107,16 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
 }
 
 /* Keys that only pipelines and patches have; elsewhere they are refused. */
-static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
-                                             "patch_method", "patch_fraction",     "halo_frames",
-                                             "global_frames"};
+static const char *const displaced_keys[] = {
+    "warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp", "patch_method", "patch_fraction",
+    "halo_frames",  "global_frames",      "stage_method",          "block_frames", "context_frames"};
 enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
 
 static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    int64_t warmup_steps = 0, bands = 0, halo = 0, global = 0;
+    int64_t warmup_steps = 0, bands = 0, halo = 0, global = 0, block = 0, context = 0;
     const char *method = dit_patch_method_name(DIT_PATCH_DISTRIFUSION);
+    const char *stages = dit_stage_method_name(DIT_STAGE_PIPEFUSION);
     char at[256];
     for (int i = 0; i < DISPLACED_KEYS && !dit_parallel_is_displaced(out); i++) {
         if (!cJSON_GetObjectItemCaseSensitive(object, displaced_keys[i])) continue;
@@ -129,10 +130,17 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "patch_method", &method));
     DIT_TRY(dit_json_optional_int(doc, object, pointer, "halo_frames", 0, MAX_FRAMES, &halo));
     DIT_TRY(dit_json_optional_int(doc, object, pointer, "global_frames", 0, MAX_FRAMES, &global));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "block_frames", 1, MAX_FRAMES, &block));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "context_frames", 0, MAX_FRAMES, &context));
+    DIT_TRY(dit_json_optional_string(doc, object, pointer, "stage_method", &stages));
     out->halo_frames = (int)halo, out->global_frames = (int)global;
+    out->block_frames = (int)block, out->context_frames = (int)context;
     out->warmup_steps = (int)warmup_steps;
     out->num_pipeline_patch = (int)bands;
     DIT_TRY(read_stages(doc, object, pointer, out));
+    snprintf(at, sizeof at, "%s/stage_method", pointer);
+    if (!dit_stage_method_from_name(stages, &out->stage_method))
+        return dit_json_fail_word(doc, at, "stage_method", stages, dit_stage_method_names());
     if (dit_patch_method_from_name(method, &out->patch_method)) return DIT_OK;
     snprintf(at, sizeof at, "%s/patch_method", pointer);
     return dit_json_fail_word(doc, at, "patch_method", method, dit_patch_method_names());
@@ -221,6 +229,11 @@ static void add_displaced(dit_json_writer *w, const dit_parallel *parallel, cJSO
         if (parallel->halo_frames) dit_json_put_int(w, object, "halo_frames", parallel->halo_frames);
         if (parallel->global_frames) dit_json_put_int(w, object, "global_frames", parallel->global_frames);
         return;
+    }
+    if (parallel->stage_method != DIT_STAGE_PIPEFUSION) {
+        dit_json_put_string(w, object, "stage_method", dit_stage_method_name(parallel->stage_method));
+        dit_json_put_int(w, object, "block_frames", parallel->block_frames);
+        dit_json_put_int(w, object, "context_frames", parallel->context_frames);
     }
     if (parallel->num_pipeline_patch) dit_json_put_int(w, object, "num_pipeline_patch", parallel->num_pipeline_patch);
     if (!parallel->stage_blocks[0]) return;

@@ -37,11 +37,14 @@ typedef struct {
     dit_patch_method patch_method;    /* of the patch axis */
     double patch_fraction;            /* share of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
     int halo_frames;                  /* Video-Infinity: frames of each neighbour that a rank sees               */
-    int global_frames;           /* and frames that all ranks see, as many of each rank; patch_degree divides them */
-    dit_ring_method ring_method; /* of the ring axis of a model; that of a layer is in base/layer.h */
-    int inner_ring;              /* of its double ring: ranks of an inner ring; 0: dit_parallel_inner_ring's choice */
-    bool context_first;          /* ring ranks are nearer to each other than Ulysses ranks */
-    dit_habits habits;           /* of the software whose run is predicted; no document has them */
+    int global_frames;             /* and frames that all ranks see, as many of each rank; patch_degree divides them */
+    dit_stage_method stage_method; /* of the pipefusion axis                                                          */
+    int block_frames;              /* of its streams (base/stream.h): frames of tokens of a block                     */
+    int context_frames;            /* and frames of blocks beside it that a block sees                                */
+    dit_ring_method ring_method;   /* of the ring axis of a model; that of a layer is in base/layer.h */
+    int inner_ring;                /* of its double ring: ranks of an inner ring; 0: dit_parallel_inner_ring's choice */
+    bool context_first;            /* ring ranks are nearer to each other than Ulysses ranks */
+    dit_habits habits;             /* of the software whose run is predicted; no document has them */
     int rows_degree;   /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                           mesh's, and where there is no mesh, so many */
     int fsdp_degree;   /* ranks that hold the weights of blocks in shards. No axis: they are ranks of other axes */

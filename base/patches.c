@@ -16,9 +16,15 @@ dit_range dit_band_cut(int64_t rows, int64_t references, int64_t bands, int64_t 
     return (dit_range){latent.first + beside.first, latent.count + beside.count};
 }
 
+bool dit_parallel_streams(const dit_parallel *parallel)
+{
+    return dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 && parallel->stage_method != DIT_STAGE_PIPEFUSION;
+}
+
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage)
 {
     int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), first = 0;
+    if (parallel->stage_method == DIT_STAGE_TPP) return (dit_range){0, facts->layers};
     if (stages == 1 || !parallel->stage_blocks[0]) return dit_range_cut(facts->layers, stages, stage);
     for (int i = 0; i < stage; i++) first += parallel->stage_blocks[i];
     return (dit_range){first, parallel->stage_blocks[stage]};
@@ -31,6 +37,7 @@ int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts)
     int64_t rows = dit_facts_latent_tokens(facts) / segments / dit_parallel_sequence_degree(parallel);
     int64_t bands = parallel->num_pipeline_patch ? parallel->num_pipeline_patch : stages;
     if (stages == 1) return 1;
+    if (dit_parallel_streams(parallel)) return dit_facts_frames(facts) / parallel->block_frames;
     return bands < rows ? bands : rows;
 }
 
@@ -49,7 +56,7 @@ bool dit_parallel_cuts_frames(const dit_parallel *parallel)
 static bool forgets(const dit_parallel *parallel)
 {
     bool naive = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
-    return naive || dit_parallel_cuts_frames(parallel);
+    return naive || dit_parallel_cuts_frames(parallel) || dit_parallel_streams(parallel);
 }
 
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
@@ -89,6 +96,15 @@ dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_f
                                                                                     : DIT_JOINT_TEXT_REPLICATE;
 }
 
+/* Of a stream, how many stages there are changes nothing. */
+static void emulate_stream(const dit_parallel *parallel, dit_parallel *out)
+{
+    out->degree[DIT_AXIS_PIPEFUSION] = 2;
+    out->stage_method = parallel->stage_method;
+    out->block_frames = parallel->block_frames, out->context_frames = parallel->context_frames;
+    out->joint_text = DIT_JOINT_TEXT_REPLICATE;
+}
+
 /* Makes the emulated form of a pipeline: two stages, because their number changes nothing, and bands over the rows of
  * all sequence ranks. */
 static void emulate_pipeline(const dit_parallel *parallel, const dit_facts *facts, dit_parallel *out)
@@ -113,7 +129,9 @@ dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts
 {
     dit_parallel out = {.warmup_steps = parallel->warmup_steps, .rows_degree = 1};
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) out.degree[axis] = 1;
-    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1)
+    if (dit_parallel_streams(parallel))
+        emulate_stream(parallel, &out);
+    else if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1)
         emulate_pipeline(parallel, facts, &out);
     else if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1)
         emulate_patches(parallel, facts, &out);

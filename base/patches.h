@@ -19,11 +19,13 @@ dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index);
 /* Returns band `index` of a rank's rows of a segment, of which `references` are of a reference picture: its piece of the
  * latent's rows, and behind them its piece of the reference's. */
 dit_range dit_band_cut(int64_t rows, int64_t references, int64_t bands, int64_t index);
+/* True if the stages of the mesh stream blocks of frames (base/stream.h). */
+bool dit_parallel_streams(const dit_parallel *parallel);
 /* Returns the transformer blocks of pipeline stage `stage`. */
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage);
 /* Returns how many bands of rows a pipeline has: as many as asked for, at most one per row of a rank's latent; 1 without a
  * pipeline. Band `index` of a rank is dit_band_cut of every segment. A band of all sequence ranks together is one piece
- * of the image (and one of its reference): their bands 0 are its top. */
+ * of the image (and one of its reference): their bands 0 are its top. Of a stream (base/stream.h): its blocks of frames. */
 int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts);
 /* Returns how many steps use K and V of the step before; 0: the run is exact. */
 int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts);
@@ -38,7 +40,7 @@ bool dit_parallel_cuts_frames(const dit_parallel *parallel);
 int64_t dit_parallel_shared_beside(const dit_parallel *parallel, int64_t rows, int64_t references);
 /* Returns the canonical form of an approximate run: only what decides its numbers. Configurations with equal latents
  * have one such form, and an oracle that emulates it checks all of them. The form of a pipeline has 2 stages, its bands
- * and, as ring_degree, the ranks that share rows. That of patches has their degree, method, layout of text, for PCPP
+ * and, as ring_degree, the ranks that share rows. That of a stream has 2 stages, its method and its frames. That of patches has their degree, method, layout of text, for PCPP
  * the fraction, and for Video-Infinity the frames. Otherwise all degrees are 1. The configuration must be legal; the
  * result is legal, too. */
 dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts);

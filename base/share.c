@@ -2,6 +2,7 @@
 
 #include "base/mesh.h"
 #include "base/patches.h"
+#include "base/stream.h"
 
 static dit_passes passes_of(const dit_parallel *parallel, const dit_facts *facts)
 {
@@ -47,6 +48,10 @@ dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int
 {
     dit_share s = mesh_of(parallel, facts, rank);
     int64_t ranks = dit_parallel_sequence_degree(parallel);
+    if (dit_parallel_streams(parallel)) {
+        s.stream = dit_stream_of(parallel, facts, s.stage);
+        s.passes.stale = s.stream.steps.count, s.passes.text = s.passes.stale * s.stream.blocks;
+    }
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / ranks;

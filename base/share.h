@@ -4,6 +4,7 @@
 
 #include "base/facts.h"
 #include "base/parallel.h"
+#include "base/stream.h"
 
 #include <stdint.h>
 
@@ -30,7 +31,8 @@ typedef struct {
     int64_t neighbours;   /* sequence ranks whose rows of pixels lie next to this one's               */
     int64_t element;      /* bytes of an activation                     */
     int64_t stage, part;  /* this rank on the pipefusion and patch axes */
-    dit_passes passes;    /* of a run, the fill included                */
+    dit_passes passes;    /* of a run, the fill included; of a stream: the stage's steps, block by block */
+    dit_stream stream;    /* zeroed where stages stream nothing         */
     dit_block_run blocks; /* of its stage, summed                       */
 } dit_share;
 

@@ -58,7 +58,15 @@
  *            the last to the first: new latents, after all   1 a pass              images n token_channels e
  *            steps but the very last and not after the fill
  *            the last to all others, in the end: latents     N-1                   images n token_channels e
- *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
+ *   dualparal  (base/stream.h) K blocks of b rows, T steps,
+ *            c rows of context: the stream of a block and    K T                   B b C e, and of all but the first
+ *            of the c rows before it, from stage to stage                          block B c C e more
+ *            the last to the first: new latents of a block   K (T-1), with context images b token_channels e
+ *                                                            K-1 more
+ *   tpp      latents of a block, to the next stage           K                     images b token_channels e
+ *            both: the last to all others, as above
+ *   cfg      the last stage gathers the prediction (tpp:     N-1 a pass, no fill   images n token_channels e
+ *            each stage, in its steps)
  *   norms    with cfg_normalization ulysses, then ring or    N-1 a guided step     images 2 g 8
  *            patch add up g norms of an image, twice
  *
@@ -305,6 +313,33 @@ static void predict_stream(const dit_share *s, const dit_parallel *parallel, con
     }
 }
 
+/* Every forward of every block but the last stage's sends the stream of its window; new latents go back to the first
+ * stage block by block. */
+static void predict_queue(const dit_share *s, const dit_facts *facts, dit_volume *step)
+{
+    const dit_stream *stream = &s->stream;
+    int64_t row = s->batch * s->hidden * s->element, latents = latent_bytes(s, facts) / stream->blocks;
+    int64_t again = (stream->blocks - 1) * stream->context_rows;
+    if (s->stage < s->stages - 1) {
+        step->messages += stream->blocks * stream->all_steps;
+        step->bytes += stream->all_steps * (s->image_rows + again) * row;
+        return;
+    }
+    add(step, stream->blocks * (stream->all_steps - 1) + (again ? stream->blocks - 1 : 0), latents);
+}
+
+/* Latents go to the stage with the next steps. */
+static void predict_stream_stages(const dit_share *s, const dit_facts *facts, dit_volume_table *out)
+{
+    dit_volume *volume = out->at[DIT_AXIS_PIPEFUSION][DIT_COLLECTIVE_SEND_RECV];
+    int64_t bytes = latent_bytes(s, facts);
+    if (s->stream.method == DIT_STAGE_DUALPARAL)
+        predict_queue(s, facts, &volume[DIT_PHASE_STEP]);
+    else if (s->stage < s->stages - 1)
+        add(&volume[DIT_PHASE_STEP], s->stream.blocks, bytes / s->stream.blocks);
+    if (s->stage == s->stages - 1) add(&volume[DIT_PHASE_GATHER], s->stages - 1, bytes);
+}
+
 static void predict_stages(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
                            dit_volume_table *out)
 {
@@ -325,7 +360,9 @@ static void predict_stages(const dit_share *s, const dit_parallel *parallel, con
 static void predict_guidance(const dit_share *s, const dit_facts *facts, dit_volume_table *out)
 {
     dit_passes steps = {.whole = facts->steps - s->passes.stale, .stale = s->passes.stale, .bands = s->passes.bands};
-    if (s->stage < s->stages - 1) return;
+    bool of_steps = s->stream.method == DIT_STAGE_TPP; /* each stage then guides its own steps */
+    if (of_steps) steps.whole = 0;
+    if (s->stage < s->stages - 1 && !of_steps) return;
     add_passes(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], &steps, s->cfg - 1,
                latent_bytes(s, facts));
 }
@@ -362,7 +399,10 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, out);
     predict_halos(&s, out);
     if (s.t > 1) predict_tensor(&s, parallel, facts, out);
-    if (s.stages > 1) predict_stages(&s, parallel, facts, out);
+    if (s.stream.blocks)
+        predict_stream_stages(&s, facts, out);
+    else if (s.stages > 1)
+        predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
     predict_norms(&s, parallel, facts, out);
     predict_gather(&s, parallel, facts, out);

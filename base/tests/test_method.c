@@ -65,18 +65,21 @@ static void every_patch_method_is_a_method(void **state)
 static void names_of_products_are_read_and_written_alike(void **state)
 {
     (void)state;
-    for (int i = 0; i < DIT_RING_OF_MODELS << DIT_AXIS_COUNT; i++) {
-        int set = i / DIT_RING_OF_MODELS, ring = set >> DIT_AXIS_RING & 1 ? i % DIT_RING_OF_MODELS : DIT_RING_MERGE;
+    for (int i = 0; i < DIT_RING_OF_MODELS * DIT_STAGE_METHOD_COUNT << DIT_AXIS_COUNT; i++) {
+        int settings = DIT_RING_OF_MODELS * DIT_STAGE_METHOD_COUNT, set = i / settings;
+        int ring = set >> DIT_AXIS_RING & 1 ? i % DIT_RING_OF_MODELS : DIT_RING_MERGE;
+        int stage = set >> DIT_AXIS_PIPEFUSION & 1 ? i % settings / DIT_RING_OF_MODELS : DIT_STAGE_PIPEFUSION;
         char name[DIT_METHOD_NAME];
         bool axes[DIT_GROUP_COUNT] = {false};
         dit_method method;
         for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) axes[axis] = set >> axis & 1;
-        dit_method_name(axes, DIT_PATCH_PCPP, (dit_ring_method)ring, name);
+        dit_method_name(axes, DIT_PATCH_PCPP, (dit_ring_method)ring, (dit_stage_method)stage, name);
         assert_ok(dit_method_from_name(name, &method));
         assert_string_equal(method.name, name);
         assert_memory_equal(method.axes, axes, sizeof axes);
         if (axes[DIT_AXIS_PATCH]) assert_int_equal(method.patch_method, DIT_PATCH_PCPP);
         assert_int_equal(method.ring_method, ring);
+        assert_int_equal(method.stage_method, stage);
         int twos = __builtin_popcount((unsigned)set) + (ring == DIT_RING_DOUBLE);
         assert_int_equal(dit_method_least_ranks(&method), 1 << twos);
     }

@@ -26,7 +26,7 @@ static bool is_layer(const dit_attention_shape *shape)
  * be the mesh's method. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt, const dit_attention_shape *shape)
 {
-    if (policy->linear) return false;
+    if (policy->linear || policy->stream != dit_parallel_streams(&rt->parallel)) return false;
     bool of_mesh = strcmp(policy->name, dit_parallel_attention(&rt->parallel)) == 0;
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if ((patch || (policy->ring && !is_layer(shape))) && !of_mesh) return false;
@@ -91,6 +91,7 @@ static dit_status prepare_store(dit_attention *attention)
     dit_attention_shape exchanged = attention_ulysses_exchanged(attention, &attention->shape);
     bool stale = dit_parallel_stale_steps(&rt->parallel, &rt->facts) > 0; /* a synchronous pipeline keeps nothing */
     if (dit_comm_size(rt->comm[DIT_AXIS_PIPEFUSION]) == 1 || exchanged.calls == 0 || !stale) return DIT_OK;
+    if (attention->policy->stream) return DIT_OK; /* it keeps K and V in its own way */
     return attention_store_create(attention->rt, &exchanged, &attention->store);
 }
 

@@ -11,6 +11,7 @@ typedef struct dit_attention_policy {
     bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
     bool without_ulysses;      /* with `ulysses`: it serves meshes without it, too */
     bool layer_alone;          /* it serves one layer, no model                                             */
+    bool stream;               /* it serves stages that stream blocks of frames, and they have no other */
     bool linear;               /* it serves calls of linear attention, and they have no other, on every mesh       */
     bool differs;              /* forwards of different steps differ in their work or addresses */
     /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well
@@ -61,6 +62,7 @@ struct dit_attention {
     X(pcpp)                                                                                                            \
     X(naive_patch)                                                                                                     \
     X(video_infinity)                                                                                                  \
+    X(stream)                                                                                                          \
     X(oracle)                                                                                                          \
     X(edit_rows)                                                                                                       \
     X(edit_oracle)                                                                                                     \

@@ -8,6 +8,9 @@
  *   naive-patch   not there
  *   video-infinity  this step's where their frame is near g or global; the others are not there. Groups are runs of
  *                 frames, and forwards about them are repeated until this step's K and V are known (sampling/oracle.c)
+ *   dualparal     this step's where they lie just before g, the step before's where they lie just behind it; the others
+ *                 are not there. The rows just before g are computed anew in its forward
+ *   tpp           this step's where they are of the blocks just before g; the others are not there
  * The joint text of a pipeline belongs to group 0. With patches it is split as the image is, or every patch has its own
  * text, which is fresh in each forward and never remembered. Rows of a reference picture lie behind those that are
  * denoised, and groups have their part of either. README.md of this folder describes the methods.
@@ -204,6 +207,25 @@ static void place_frames(const call_view *call)
     }
 }
 
+/* Appends the rows of blocks that a stream's block sees. A forward has what it computes again of the block before, which
+ * that block's own forward has put into the store. */
+static void place_blocks(const call_view *call)
+{
+    const dit_oracle *now = state_of(call)->now;
+    int64_t rows = call->shape->tokens / now->frames, block = now->parallel.block_frames * rows;
+    int64_t context = now->parallel.context_frames * rows, first = now->group * block;
+    int64_t before = context < first ? context : first;
+    if (now->parallel.stage_method == DIT_STAGE_TPP) {
+        place_rows(call, (dit_range){first - before, before}, THIS_STEP, false);
+        place_rows(call, (dit_range){first, block}, FRESH, true);
+        return;
+    }
+    place_rows(call, (dit_range){first - before, before}, FRESH, false);
+    place_rows(call, (dit_range){first, block}, FRESH, true);
+    if (call->attention->window.step > 0 && now->group + 1 < now->groups)
+        place_rows(call, (dit_range){first + block, context}, STEP_BEFORE, false);
+}
+
 /* Appends what is known of `count` image rows from row `first` of the sequence on. */
 static void place_part(const call_view *call, int64_t first, int64_t count)
 {
@@ -220,6 +242,10 @@ static void place_image(const call_view *call)
 {
     int64_t text = call->shape->text, references = state_of(call)->now->references;
     int64_t denoised = call->shape->tokens - text - references;
+    if (dit_parallel_streams(&state_of(call)->now->parallel)) {
+        place_blocks(call);
+        return;
+    }
     if (dit_oracle_is_of_frames(state_of(call)->now)) {
         place_frames(call);
         return;

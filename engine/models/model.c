@@ -70,9 +70,10 @@ dit_status dit_model_read_facts(const dit_config *config, const dit_model_ops **
 static dit_stage stage_of(const dit_runtime *rt)
 {
     int stage = rt->coordinates[DIT_AXIS_PIPEFUSION], stages = dit_comm_size(rt->comm[DIT_AXIS_PIPEFUSION]);
+    bool of_steps = dit_parallel_streams(&rt->parallel) && rt->parallel.stage_method == DIT_STAGE_TPP;
     return (dit_stage){.blocks = dit_parallel_stage(&rt->parallel, &rt->facts, stage),
-                       .first = stage == 0,
-                       .last = stage == stages - 1};
+                       .first = stage == 0 || of_steps,
+                       .last = stage == stages - 1 || of_steps};
 }
 
 dit_status dit_model_create(const dit_model_params *params, dit_model **out)

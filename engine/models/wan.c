@@ -203,9 +203,9 @@ static dit_status make_buffers(dit_model *model, wan *m)
     int64_t image_rows = B * m->I, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->s.n * m->c.D, DIT_BUFFER_FP32},
-        {&rt->image, &m->sines, m->s.n * m->c.D, DIT_BUFFER_FP32},
-        {&rt->image, &m->ids, m->s.n * AXES, DIT_BUFFER_HOST},
+        {&rt->image, &m->cosines, params->partition.image_count * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, params->partition.image_count * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->ids, params->partition.image_count * AXES, DIT_BUFFER_HOST},
         {&rt->step, &m->text, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->text_hidden, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
         {&rt->step, &m->image, image_rows * C, DIT_BUFFER_ACTIVATIONS},
@@ -227,15 +227,16 @@ static dit_status place_tokens(const dit_model_params *params, wan *m)
 {
     const dit_latent *latent = &params->latent;
     const int64_t cells[AXES] = {latent->frames, latent->height, latent->width}, spatial = 2 * (m->c.D / 6);
+    int64_t rows = params->partition.image_count;
     for (int i = 0; i < AXES; i++)
         if (cells[i] / m->c.patch[i] > m->c.positions)
             return DIT_FAIL(DIT_ERR_SHAPE, "%lld patches along %s exceed rope_max_seq_len %lld",
                             (long long)(cells[i] / m->c.patch[i]),
                             (const char *const[AXES]){"time", "the height", "the width"}[i], (long long)m->c.positions);
     embed_grid_ids(params->rt, &params->partition, latent, m->ids);
-    embed_rope(params->rt, m->ids, m->s.n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0,
+    embed_rope(params->rt, m->ids, rows, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0,
                m->cosines, m->sines);
-    return embed_put_rope(params->rt, m->cosines, m->sines, m->s.n * m->c.D);
+    return embed_put_rope(params->rt, m->cosines, m->sines, rows * m->c.D);
 }
 
 static dit_status wan_create(const dit_model_params *params, dit_model *model)
@@ -249,7 +250,7 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     m->T = part->text_tokens, m->I = rt->facts.picture_tokens, m->H = dit_tp_count(rt, m->c.H);
     m->s = (crossed){.B = part->batch,
                      .C = m->c.H * m->c.D,
-                     .n = part->image_count,
+                     .n = part->window_count,
                      .A = m->H * m->c.D,
                      .inner = dit_tp_count(rt, m->c.inner),
                      .frequencies = m->c.freq_dim,

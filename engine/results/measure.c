@@ -81,6 +81,7 @@ static dit_status run_iterations(dit_measurement *m, dit_pipeline *p)
         DIT_TRY(dit_pipeline_run(p, m->step_ns + (int64_t)i * m->steps, &it->latency_ns));
         dit_iteration_take(it, &p->rt);
         DIT_TRY(dit_weight_stream_account(p->model->params.stream, &it->stream));
+        it->blocks = dit_block_times_of(p->sampler.block_ns, p->sampler.block_count);
         it->rss_bytes = resident_bytes();
         DIT_TRY(dit_device_facts_update(&p->rt, &m->device_after, &m->head.device));
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);

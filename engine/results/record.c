@@ -268,6 +268,45 @@ static void add_stream(dit_json_writer *w, cJSON *parent, const dit_offload *rul
 }
 
 /* By which the harness finds a rank that is slow for its work, or grows. */
+dit_block_times dit_block_times_of(const int64_t *block_ns, int64_t blocks)
+{
+    dit_block_times out = {.blocks = blocks};
+    double squares = 0;
+    if (!blocks) return out;
+    out.first_ns = block_ns[0], out.last_ns = block_ns[blocks - 1];
+    double mean = blocks > 1 ? (double)(out.last_ns - out.first_ns) / (double)(blocks - 1) : 0;
+    for (int64_t i = 1; i < blocks; i++) {
+        int64_t gap = block_ns[i] - block_ns[i - 1];
+        if (gap > out.longest_gap_ns) out.longest_gap_ns = gap;
+        squares += ((double)gap - mean) * ((double)gap - mean);
+    }
+    if (blocks > 1) out.gap_deviation_ns = sqrt(squares / (double)(blocks - 1));
+    return out;
+}
+
+/* Adds how the blocks of a clip came, of the rank whose last one came last. The first block of a causal VAE has some frames
+ * less, so that the steady rate is that of the others. */
+static void add_blocks(dit_json_writer *w, cJSON *record, const dit_runtime *rt, const dit_measurement *ranks,
+                       int world_size, int median)
+{
+    const dit_latent *latent = &rt->facts.latent;
+    const dit_block_times *last = &ranks[0].iteration[median].blocks;
+    int64_t frames = rt->parallel.block_frames * latent->patch_t * (latent->vae_temporal ? latent->vae_temporal : 1);
+    for (int rank = 1; rank < world_size; rank++)
+        if (ranks[rank].iteration[median].blocks.last_ns > last->last_ns) last = &ranks[rank].iteration[median].blocks;
+    if (!last->blocks) return;
+    cJSON *out = dit_json_put_object(w, record, "stream");
+    dit_json_put_int(w, out, "blocks", last->blocks);
+    dit_json_put_int(w, out, "block_frames", frames);
+    dit_json_put_int(w, out, "first_block_ns", last->first_ns);
+    dit_json_put_int(w, out, "last_block_ns", last->last_ns);
+    if (last->blocks == 1 || last->last_ns <= last->first_ns) return;
+    double seconds = (double)(last->last_ns - last->first_ns) * 1e-9;
+    dit_json_put_number(w, out, "frames_per_second", (double)((last->blocks - 1) * frames) / seconds);
+    dit_json_put_int(w, out, "longest_gap_ns", last->longest_gap_ns);
+    dit_json_put_int(w, out, "jitter_ns", (int64_t)(last->gap_deviation_ns + 0.5));
+}
+
 static void add_rank_samples(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median)
 {
     const dit_flops *flops = &m->iteration[median].flops;
@@ -573,6 +612,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_samples(&w, record, ranks, world_size);
     add_time_split(&w, record, ranks, world_size, median);
     add_parts(&w, record, ranks, world_size, median);
+    add_blocks(&w, record, rt, ranks, world_size, median);
     add_communication(&w, record, &ranks[0].iteration[median].counters, &predicted[0]);
     dit_json_put_bool(&w, record, "communication_match", match);
     add_stream(&w, record, &rt->offload, &ranks[0].iteration[median].stream);

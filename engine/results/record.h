@@ -23,6 +23,14 @@ typedef enum {
 } dit_part;
 const char *dit_part_name(dit_part part); /* "text_encode" */
 
+/* When the blocks of a stream (base/stream.h) were clean, on the last stage; zeros on other ranks and of other runs. */
+typedef struct {
+    int64_t blocks, first_ns, last_ns, longest_gap_ns; /* from the begin of the steps; gaps are between two blocks */
+    double gap_deviation_ns;                           /* standard deviation of the gaps                           */
+} dit_block_times;
+/* Returns those of block_ns [blocks]. */
+dit_block_times dit_block_times_of(const int64_t *block_ns, int64_t blocks);
+
 /* One iteration on one rank. Plain data: ranks send it as bytes. */
 typedef struct {
     int64_t latency_ns; /* from the barrier before to the collected latents; of a request, its parts but for files */
@@ -32,6 +40,7 @@ typedef struct {
     dit_flops flops;
     int64_t rss_bytes;         /* resident when it had ended; 0: not looked at */
     dit_stream_account stream; /* of weights that stream; zeros where all stay */
+    dit_block_times blocks;
 } dit_iteration;
 
 enum { DIT_HOST_NAME = 64 };

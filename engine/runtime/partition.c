@@ -1,6 +1,7 @@
 #include "engine/runtime/partition.h"
 
 #include "base/patches.h"
+#include "base/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,11 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     part.bands = dit_parallel_bands(&rt->parallel, facts);
     part.sequence_rank = sequence_rank, part.sequence_degree = degree;
     part.reference_tokens = facts->reference_tokens, part.reference_count = facts->reference_tokens / degree;
-    part.image_count = part.segments * part.segment_count;
+    part.image_count = part.window_count = part.segments * part.segment_count;
+    if (dit_parallel_streams(&rt->parallel)) {
+        const dit_stream stream = dit_stream_of(&rt->parallel, facts, rt->coordinates[DIT_AXIS_PIPEFUSION]);
+        part.window_count = dit_stream_window_most(&stream);
+    }
     part.text_count = split ? part.text_tokens / degree : part.text_tokens;
     part.text_begin = split ? sequence_rank * part.text_count : 0;
     part.text_replicated = !split;

@@ -17,17 +17,18 @@
 #include "engine/runtime/runtime.h"
 
 typedef struct {
-    int64_t image_tokens, image_count;           /* S, and how many of its rows this rank holds       */
-    int64_t segments, segment_tokens;            /* parts that are each cut over the ranks: 1, or frames */
-    int64_t segment_count;                       /* this rank's rows of each segment                  */
-    int64_t segment_first;                       /* the frame that the first segment is; 0 where each is cut */
-    bool whole_segments;                         /* ranks have whole frames: segments are this rank's */
-    int64_t reference_tokens, reference_count;   /* the last of image_tokens, and this rank's of them, which are not
+    int64_t image_tokens, image_count;         /* S, and how many of its rows this rank holds       */
+    int64_t segments, segment_tokens;          /* parts that are each cut over the ranks: 1, or frames */
+    int64_t segment_count;                     /* this rank's rows of each segment                  */
+    int64_t segment_first;                     /* the frame that the first segment is; 0 where each is cut */
+    bool whole_segments;                       /* ranks have whole frames: segments are this rank's */
+    int64_t reference_tokens, reference_count; /* the last of image_tokens, and this rank's of them, which are not
                                                     denoised; there is one segment then */
-    int64_t held_count;                          /* the first of this rank's rows: tokens that are given
+    int64_t held_count;                        /* the first of this rank's rows: tokens that are given
                                                     (dit_facts.held_tokens); there is one segment then */
-    int64_t bands;                               /* parts of these rows, by dit_band_cut; 0: one      */
-    int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
+    int64_t window_count;                      /* image rows that a forward has at most: all, or of a stream's block */
+    int64_t bands;                             /* parts of these rows, by dit_band_cut; 0: one      */
+    int64_t sequence_rank, sequence_degree;    /* among the ranks that share the rows               */
     int64_t text_tokens, text_begin, text_count; /* rows of text, and this rank's; all if replicated    */
     bool text_replicated;                        /* joint text held by every sequence rank             */
     int64_t images, image_first;                 /* this data rank's images                            */

@@ -368,22 +368,6 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Sends the latents from the last stage, which has them, to all others. */
-static dit_status pipefusion_share(dit_sampler *s)
-{
-    const pipeline *p = s->executor_state;
-    int64_t bytes = s->elements * (int64_t)sizeof *s->latents;
-    bool last = p->stage == p->stages - 1;
-    dit_comm_exchange exchange;
-    for (int peer = 0; peer < p->stages - 1; peer++) {
-        if (!last && peer != p->stage) continue;
-        DIT_TRY(dit_comm_exchange_begin(p->comm, s->latents, last ? peer : DIT_COMM_NOBODY, s->latents,
-                                        last ? DIT_COMM_NOBODY : p->stages - 1, bytes, &exchange));
-        DIT_TRY(dit_comm_exchange_wait(p->comm, &exchange));
-    }
-    return DIT_OK;
-}
-
 static bool pipefusion_serves(const dit_runtime *rt, const dit_parallel *emulates)
 {
     (void)emulates;
@@ -395,5 +379,5 @@ const dit_executor dit_executor_pipefusion = {
     .serves = pipefusion_serves,
     .create = pipefusion_create,
     .run = pipefusion_run,
-    .share = pipefusion_share,
+    .share = dit_executor_share_last,
 };

@@ -106,7 +106,8 @@ static dit_status take_buffers(dit_sampler *s)
 {
     dit_runtime *rt = s->rt;
     const dit_partition *part = &s->partition;
-    int64_t rows = part->batch * part->image_count, denoised = s->latents_of.image_count;
+    int64_t rows = part->batch * part->window_count, denoised = s->latents_of.image_count;
+    bool blocks = part->window_count < part->image_count; /* no forward has more rows than a block of a stream */
     int64_t all = rt->facts.num_images * s->latents_of.image_tokens;
     struct {
         dit_arena *arena;
@@ -115,10 +116,10 @@ static dit_status take_buffers(dit_sampler *s)
     } buffers[] = {
         {&rt->image, &s->latents, s->elements},
         {&rt->image, &s->noise_pred, s->elements},
-        {&rt->step, &s->scaled, s->elements},
+        {&rt->step, &s->scaled, blocks ? part->images * part->window_count * s->channels : s->elements},
         {&rt->step, &s->input, rows * s->model->input_channels},
         {&rt->step, &s->output, rows * s->model->output_channels},
-        {&rt->step, &s->prediction, part->batch * denoised * s->channels},
+        {&rt->step, &s->prediction, part->batch * (blocks ? part->window_count : denoised) * s->channels},
         {&rt->step, &s->timestep, part->batch},
         {&rt->comm_arena, &s->gathered, 2 * s->elements},
         {&rt->comm_arena, &s->full, all * s->channels},
@@ -169,6 +170,8 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
 {
     const dit_partition *part = &s->partition;
     s->first = s->model;
+    if (s->emulates && dit_parallel_streams(s->emulates)) /* blocks take their steps one by one */
+        s->partition.bands = dit_parallel_bands(s->emulates, &s->rt->facts);
     s->channels = s->rt->facts.token_channels;
     s->latents_of = dit_partition_of_latents(part);
     s->elements = part->images * s->latents_of.image_count * s->channels;
@@ -214,16 +217,27 @@ dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
     return dit_runtime_upload(s->rt, s->timestep, s->partition.batch);
 }
 
-static void fill_part(dit_sampler *s, const dit_window *window, const dit_sampler_part *part, int step)
+/* Those of a part's rows that the window has: all, or the last ones where a block of a stream begins behind them. */
+static dit_range touched(const dit_window *window, const dit_sampler_part *part)
+{
+    int64_t first = part->band.first, end = first + part->rows.count, last = window->first + window->count;
+    if (first < window->first) first = window->first;
+    if (end > last) end = last;
+    return (dit_range){first, end > first ? end - first : 0};
+}
+
+static void fill_part(dit_sampler *s, const dit_window *window, const dit_sampler_part *part, dit_range touched_rows,
+                      int step)
 {
     int64_t outer = s->partition.images * s->partition.segments, width = s->model->input_channels;
     int64_t rows = outer * window->count;
     dit_copy_args args = part_rows(part, outer, s->channels);
     dit_scheduler_scale_input(part->scheduler, step, part->latents, s->scaled);
-    args.src = s->scaled;
+    args.src = s->scaled + (touched_rows.first - part->band.first) * s->channels;
+    args.n1 = touched_rows.count;
     args.dst_stride[0] = window->count * width, args.dst_stride[1] = width;
     for (int64_t branch = 0; branch < s->partition.branches; branch++) {
-        args.dst = s->input + (branch * rows + part->band.first - window->first) * width;
+        args.dst = s->input + (branch * rows + touched_rows.first - window->first) * width;
         ops_copy(s->rt, &args);
     }
 }
@@ -246,11 +260,12 @@ static void fill_reference(dit_sampler *s, const dit_window *window, const dit_s
 
 dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, const dit_condition *condition)
 {
-    dit_range parts = parts_of(s, window);
     int64_t width = s->model->input_channels, segment = s->partition.segment_count;
-    for (int64_t i = parts.first; i < parts.first + parts.count; i++) {
+    for (int64_t i = 0; i < s->part_count; i++) {
         const dit_sampler_part *part = &s->parts[i];
-        fill_part(s, window, part, step);
+        dit_range rows = touched(window, part);
+        if (rows.count == 0) continue;
+        fill_part(s, window, part, rows, step);
         if (part->band.count > part->rows.count)
             fill_reference(s, window, part, condition->at[DIT_CONDITION_REFERENCE]);
     }
@@ -287,12 +302,12 @@ static void rescale(dit_sampler *s, const float *positive, int64_t rows)
 }
 
 /* Copies the denoised rows of what the model gave to `to` [batch, these rows, channels]: at once, or part by part where
- * rows of a reference lie between. Learned variance, in channels beyond the latent's, is dropped. */
+ * rows of a reference, or rows that were computed again, lie between. Learned variance, in channels beyond the latent's, is dropped. */
 static void take_prediction(dit_sampler *s, const dit_window *window, float *to)
 {
     dit_range parts = parts_of(s, window), rows = dit_sampler_denoised(s, window);
     int64_t outer = s->partition.batch * s->partition.segments, width = s->model->output_channels;
-    bool between = s->partition.reference_count > 0;
+    bool between = s->partition.reference_count > 0 || window->count != rows.count;
     for (int64_t i = 0; i < (between ? parts.count : 1); i++) {
         const dit_sampler_part *part = &s->parts[parts.first + i];
         int64_t count = between ? part->rows.count : outer * rows.count;
@@ -402,13 +417,18 @@ int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
     int due = step;
     step = dit_guest_begin_step(s->rt->guest, s->rt, due);
     s->left_out = step - due;
+    dit_sampler_enter_step(s, step, began);
+    return step;
+}
+
+void dit_sampler_enter_step(dit_sampler *s, int step, int64_t *began)
+{
     choose_model(s, step);
     dit_weight_stream_follow(s->model->params.stream, step + 1 < s->scheduler->steps);
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(s->rt, step, s->latents);
     *began = dit_timing_now(s->rt->timing);
-    return step;
 }
 
 dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began, bool whole)

@@ -88,8 +88,10 @@ struct dit_sampler {
     /* NULL, or called after each step with the state above, where all rows are at one step. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
-    int64_t *step_ns; /* [steps] wall time of each step, or NULL */
-    int left_out;     /* steps that a guest left out just before this one */
+    int64_t *step_ns;    /* [steps] wall time of each step, or NULL */
+    int64_t *block_ns;   /* [block_count] of a stream's last stage: when each block was clean, from the run's begin */
+    int64_t block_count; /* 0: blocks do not come one by one                                                     */
+    int left_out;        /* steps that a guest left out just before this one */
 };
 
 /* Completes a sampler that has rt, its models, partition, scales, seed, emulates and executor set. It must not be
@@ -122,7 +124,7 @@ dit_status dit_sampler_gather(dit_sampler *sampler);
 dit_window dit_sampler_window(const dit_sampler *sampler, int band, int step);
 /* Returns which of the rows that are denoised the window has. */
 dit_range dit_sampler_denoised(const dit_sampler *sampler, const dit_window *window);
-/* Fills input and timestep of the window's rows: the latents of its parts as their schedulers scale them at `step`, and
+/* Fills input and timestep of the window's rows: the latents of the parts that it touches as their schedulers scale them at `step`, and
  * the reference's as they are. Every guidance branch gets equal latents; the floats of `beside` follow each token. */
 dit_status dit_sampler_fill_input(dit_sampler *sampler, const dit_window *window, int step,
                                   const dit_condition *condition);
@@ -134,6 +136,8 @@ dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, i
 /* Marks the begin of a step on this rank for trace, faults and the guest. Returns the step to do: this one, or a later
  * one where a guest leaves out those between. *began: the moment (engine/timing/timing.h). */
 int dit_sampler_begin_step(dit_sampler *sampler, int step, int64_t *began);
+/* The same of one step of some rows; no guest is asked. */
+void dit_sampler_enter_step(dit_sampler *sampler, int step, int64_t *began);
 /* Marks the end of a step: sets step_ns, and calls on_step if `whole`: all rows are at this step. */
 dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began, bool whole);
 /* Makes sampler->output from sampler->input for all rows. */

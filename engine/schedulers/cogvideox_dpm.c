@@ -57,6 +57,7 @@ static dit_status cogvideox_step(dit_scheduler *scheduler, int step, const float
 
 const dit_scheduler_ops dit_scheduler_cogvideox_dpm = {
     .class_name = "CogVideoXDPMScheduler",
+    .remembers = true,
     .step_tensors = 2,
     .create = cogvideox_create,
     .step = cogvideox_step,

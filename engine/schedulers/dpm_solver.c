@@ -166,6 +166,7 @@ static dit_status dpm_step(dit_scheduler *scheduler, int step, const float *mode
 
 const dit_scheduler_ops dit_scheduler_dpm_solver = {
     .class_name = "DPMSolverMultistepScheduler",
+    .remembers = true,
     .create = dpm_create,
     .step = dpm_step,
 };

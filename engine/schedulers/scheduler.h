@@ -41,6 +41,7 @@ typedef struct dit_scheduler dit_scheduler;
 typedef struct {
     const char *class_name;
     bool takes_eta;
+    bool remembers;   /* a step needs what the steps before left in the state */
     bool begins_late; /* first_step may be above 0 */
     int64_t
         step_tensors; /* noise tensors that the library draws at each step after the first; it uses the last, and of the last

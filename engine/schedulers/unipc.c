@@ -306,6 +306,7 @@ static dit_status unipc_step(dit_scheduler *scheduler, int step, const float *mo
 
 const dit_scheduler_ops dit_scheduler_unipc = {
     .class_name = "UniPCMultistepScheduler",
+    .remembers = true,
     .create = unipc_create,
     .step = unipc_step,
 };

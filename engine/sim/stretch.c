@@ -58,6 +58,7 @@ static void take(const dit_pipeline *p, int64_t elapsed_ns, dit_sim_outcome *out
     out->account = (dit_sim_account){
         .seconds = p->elapsed_s, .counted = dit_sim_counted(&p->rt), .total_peak = p->rt.ledger.total_peak};
     out->account.counted.latency_ns = elapsed_ns;
+    out->account.counted.blocks = dit_block_times_of(p->sampler.block_ns, p->sampler.block_count);
     memcpy(out->account.peak, p->rt.ledger.peak, sizeof out->account.peak);
     out->setup_ns = p->setup_ns, out->weights_ns = p->weights_ns, out->load_peak = p->load_peak;
     memcpy(out->coordinates, p->rt.coordinates, sizeof out->coordinates);

@@ -104,6 +104,8 @@ static const char *report_tag_title(const char *tag)
         {"num_pipeline_patch", "bands"},
         {"patch_fraction", "fraction of a neighbour's rows"},
         {"halo_frames", "frames of each neighbour"},
+        {"block_frames", "frames of a block"},
+        {"context_frames", "frames of blocks beside it"},
         {"global_frames", "frames that all ranks see"},
     };
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {

@@ -61,6 +61,12 @@
       "time of reading weights while a block computed") \
     X(WEIGHTS_HIDDEN_SHARE, "weights_hidden_share", SHARE, HIGHER, LOOSELY, false, "offload/hidden_share", 1, \
       "share of the time of reading weights that nothing waited for") \
+    X(FIRST_BLOCK, "first_block_s", SECONDS, LOWER, CLOCK, false, "stream/first_block_ns", 1e-9, \
+      "time until the first block of a stream is clean") \
+    X(STEADY_FRAMES, "steady_frames_per_s", COUNT, HIGHER, CLOCK, false, "stream/frames_per_second", 1, \
+      "frames a second of a stream's blocks behind the first") \
+    X(JITTER, "jitter_s", SECONDS, LOWER, CLOCK, false, "stream/jitter_ns", 1e-9, \
+      "standard deviation of the time between a stream's blocks") \
     X(REL_L2, "rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/rel_l2", 1, \
       "distance of the latents to one rank's") \
     X(PSNR, "psnr_db", DECIBEL, HIGHER, LOOSELY, false, "validation/psnr_db", 1, \

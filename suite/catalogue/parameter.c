@@ -46,9 +46,9 @@ static const char *const *element_words(void)
 /* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
 static const char *const *attention_words(void)
 {
-    static const char *words[4 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {"local", "ulysses", "usp",
-                                                                                        DIT_STANDARD_ATTENTION};
-    const char **next = words + 4;
+    static const char *words[5 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {
+        "local", "ulysses", "usp", DIT_STANDARD_ATTENTION, "stream"};
+    const char **next = words + 5;
     for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) *next++ = dit_ring_method_name((dit_ring_method)i);
     for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) *next++ = dit_patch_method_name((dit_patch_method)i);
     return words;
@@ -400,6 +400,7 @@ static const suite_parameter_kind
     kind_TEXT_WAY     = {check_word, .words = dit_text_parallel_names},
     kind_SPLIT        = {check_word, .words = dit_decode_splits},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
+    kind_STAGE_METHOD = {check_word, .words = dit_stage_method_names},
     kind_ENGINE       = {check_word, .words = suite_engine_names},
     kind_MASK         = {check_word, .words = dit_mask_names},
     kind_LAYOUT       = {check_word, .words = layout_words},

@@ -72,6 +72,7 @@ enum {
     X(WORLD_SIZE,          "world_size",            SAME,  INTEGER,      1, 65536,            ALL,             OPTIONAL, ANY,       NAMED) \
     DIT_AXIS_LIST(SUITE_PARAMETER_OF_AXIS, X) \
     X(PATCH_METHOD,        "patch_method",          SAME,  PATCH_METHOD, 0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(STAGE_METHOD,        "stage_method",          SAME,  STAGE_METHOD, 0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(ROWS_DEGREE,         "rows_degree",           SAME,  INTEGER,      1, 65536,            DECODE_PIPELINE, OPTIONAL, ANY,       NAMED) \
     X(FSDP_DEGREE,         "fsdp_degree",           SAME,  INTEGER,      1, 65536,            DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(FSDP_PREFETCH,       "fsdp_prefetch",         SAME,  INTEGER,      0, 64,               DENOISE,         OPTIONAL, ANY,       NAMED) \
@@ -81,6 +82,8 @@ enum {
     X(PATCH_FRACTION,      "patch_fraction",        SAME,  FRACTION,     0, 1,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(HALO_FRAMES,         "halo_frames",           SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(GLOBAL_FRAMES,       "global_frames",         SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(BLOCK_FRAMES,        "block_frames",          SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
+    X(CONTEXT_FRAMES,      "context_frames",        SAME,  INTEGER,      0, 1 << 20,          DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(CACHE,               "cache",                 SAME,  CACHE,        0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(EDIT,                "edit",                  SAME,  EDIT,         0, 0,                DENOISE,         OPTIONAL, ANY,       NAMED) \
     X(OFFLOAD,             "offload",               SAME,  OFFLOAD,      0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \

@@ -5,6 +5,7 @@
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"
+#include "base/stream.h"
 #include "suite/cases/document.h"
 #include "suite/explain/describe.h"
 #include "suite/explain/texts.h"
@@ -45,6 +46,8 @@ suite_meshes_params suite_explain_meshes(const suite_explain_params *params)
                                  .num_pipeline_patch = params->num_pipeline_patch,
                                  .halo_frames = params->halo_frames,
                                  .global_frames = params->global_frames,
+                                 .block_frames = params->block_frames,
+                                 .context_frames = params->context_frames,
                                  .offload = params->offload,
                                  .fsdp_degree = params->fsdp_degree,
                                  .fsdp_prefetch = params->fsdp_prefetch,
@@ -225,6 +228,15 @@ static kept_rows kept_by_pipeline(const subject *s)
     return (kept_rows){image_rows(s) * ulysses, text < dit_facts_text_rows(&s->facts) ? text * ulysses : text};
 }
 
+/* dualparal keeps what a block sees of the one behind it; tpp, of each step of the stage, the blocks that one sees and it
+ * itself. */
+static kept_rows kept_by_stream(const subject *s, int stage)
+{
+    const dit_stream stream = dit_stream_of(&s->parallel, &s->facts, stage);
+    if (stream.method == DIT_STAGE_DUALPARAL) return (kept_rows){stream.context_rows, 0};
+    return (kept_rows){stream.steps.count * (stream.context_rows + stream.block_rows), 0};
+}
+
 /* Rows that PCPP sends a neighbour of one layer. */
 static int64_t shared_rows(const subject *s)
 {
@@ -247,6 +259,7 @@ static kept_rows kept_by_patch(const subject *s, int patch)
 static kept_rows kept_of(const subject *s, const int coordinates[DIT_AXIS_COUNT])
 {
     if (dit_parallel_stale_steps(&s->parallel, &s->facts) == 0) return (kept_rows){0, 0};
+    if (dit_parallel_streams(&s->parallel)) return kept_by_stream(s, coordinates[DIT_AXIS_PIPEFUSION]);
     if (s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1) return kept_by_pipeline(s);
     return kept_by_patch(s, coordinates[DIT_AXIS_PATCH]);
 }
@@ -262,11 +275,18 @@ static int64_t kv_store_bytes(const subject *s, const int coordinates[DIT_AXIS_C
     return 2 * batch_of(s) * rows * heads * s->facts.head_dim * s->element_bytes;
 }
 
-/* Two messages that arrive in turn from the stage before, and one that leaves: B (text + image) C e each. */
+/* Two messages that arrive in turn from the stage before, and one that leaves: B (text + image) C e each. Of a stream two
+ * that leave, of a block and what is computed again before it; tpp sends latents alone. */
 static int64_t stream_bytes(const subject *s, int stage)
 {
     int buffers = 2 * (stage > 0) + (stage < s->parallel.degree[DIT_AXIS_PIPEFUSION] - 1);
     int64_t rows = image_rows(s) + text_rows(s);
+    if (dit_parallel_streams(&s->parallel)) {
+        const dit_stream stream = dit_stream_of(&s->parallel, &s->facts, stage);
+        bool queue = stream.method == DIT_STAGE_DUALPARAL;
+        buffers = queue ? 2 * (stage > 0) + 2 * (stage < s->parallel.degree[DIT_AXIS_PIPEFUSION] - 1) : 0;
+        rows = dit_stream_window_most(&stream);
+    }
     return buffers * batch_of(s) * rows * s->facts.heads * s->facts.head_dim * s->element_bytes;
 }
 
@@ -389,6 +409,32 @@ static dit_status add_attention_exchanges(cJSON *list, const subject *s)
     return DIT_OK;
 }
 
+/* What stages of a stream do for each block of frames. */
+static dit_status add_stream_exchanges(cJSON *list, const subject *s)
+{
+    const dit_parallel *parallel = &s->parallel;
+    const dit_stream stream = dit_stream_of(parallel, &s->facts, 0);
+    long long blocks = (long long)stream.blocks;
+    if (stream.method == DIT_STAGE_TPP) {
+        DIT_TRY(
+            add_exchange(list,
+                         "each of %lld blocks of %d frames: a stage makes its steps, with all layers; attention sees "
+                         "the %d frames before it, whose K, V of this step it has kept",
+                         blocks, parallel->block_frames, parallel->context_frames));
+        return add_exchange(list, "after the stage's last step: the block's latents to the next stage (send_recv)");
+    }
+    DIT_TRY(
+        add_exchange(list,
+                     "%lld blocks of %d frames go round once a step, the newest first; %d frames before a block are "
+                     "computed again with it",
+                     blocks, parallel->block_frames, parallel->context_frames));
+    DIT_TRY(add_exchange(list, "attention also sees K, V of %d frames of the block behind, which went by just before",
+                         parallel->context_frames));
+    DIT_TRY(
+        add_exchange(list, "after the stage's last layer: the stream of these frames to the next stage (send_recv)"));
+    return add_exchange(list, "after the solver: the block's latents from the last stage to the first (send_recv)");
+}
+
 /* What a block sends and when; then what lies between blocks and steps. */
 static dit_status add_exchanges(cJSON *out, const subject *s)
 {
@@ -400,16 +446,20 @@ static dit_status add_exchanges(cJSON *out, const subject *s)
                              "before each block: its weights' other pieces from %d fsdp ranks (all_gather), begun %d "
                              "blocks ahead",
                              s->parallel.fsdp_degree - 1, s->parallel.fsdp_prefetch));
-    DIT_TRY(add_attention_exchanges(list, s));
+    if (dit_parallel_streams(&s->parallel))
+        DIT_TRY(add_stream_exchanges(list, s));
+    else
+        DIT_TRY(add_attention_exchanges(list, s));
     if (degree[DIT_AXIS_TENSOR] > 1)
         DIT_TRY(add_exchange(list, "after each attention and each MLP: the sum over %d tensor ranks (all_reduce)",
                              degree[DIT_AXIS_TENSOR]));
-    if (degree[DIT_AXIS_PIPEFUSION] > 1)
+    bool bands = degree[DIT_AXIS_PIPEFUSION] > 1 && !dit_parallel_streams(&s->parallel);
+    if (bands)
         DIT_TRY(add_exchange(list, "after the stage's last block: the stream to the next stage (send_recv)%s",
                              s->facts.skips ? ", and the skips of later blocks to their stages" : ""));
     if (degree[DIT_AXIS_CFG] > 1)
         DIT_TRY(add_exchange(list, "after the head: the prediction of the other branch (all_gather)"));
-    if (degree[DIT_AXIS_PIPEFUSION] > 1)
+    if (bands)
         DIT_TRY(add_exchange(list, "after the solver: the latents from the last stage to the first (send_recv)"));
     return w.status;
 }
@@ -480,7 +530,7 @@ static dit_status fill_mesh(cJSON *mesh, const subject *s, const cJSON *counted)
     if (w.status == DIT_OK) add_summary(&w, mesh, ranks);
     dit_json_put_item(&w, mesh, "ranks", ranks);
     if (w.status == DIT_OK) dit_json_put_status(&w, add_exchanges(mesh, s));
-    if (w.status == DIT_OK && s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1)
+    if (w.status == DIT_OK && s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1 && !dit_parallel_streams(&s->parallel))
         dit_json_put_status(&w, suite_timetable_to_json(&s->parallel, &s->facts, mesh));
     return w.status;
 }

@@ -11,22 +11,23 @@
 
 /* The lists that the workload ties together: a degree per axis, and how patches know of each other. */
 typedef struct {
-    cJSON *degrees[DIT_AXIS_COUNT], *methods;
+    cJSON *degrees[DIT_AXIS_COUNT], *methods, *stages;
 } mesh_lists;
 
 static void add_cell(dit_json_writer *w, const mesh_lists *lists, const int degree[DIT_AXIS_COUNT],
-                     dit_patch_method method)
+                     dit_patch_method method, dit_stage_method stages)
 {
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_json_put_number(w, lists->degrees[axis], NULL, degree[axis]);
     dit_json_put_string(w, lists->methods, NULL, dit_patch_method_name(method));
+    dit_json_put_string(w, lists->stages, NULL, dit_stage_method_name(stages));
 }
 
-/* One cell, or with patches one for each method. */
+/* One cell, or with patches one for each method. Streams of blocks are shown where a mesh names them. */
 static dit_status add_cells(void *context, const int degree[DIT_AXIS_COUNT])
 {
     dit_json_writer w = {0};
     for (int method = 0; method < (degree[DIT_AXIS_PATCH] > 1 ? DIT_PATCH_METHOD_COUNT : 1); method++)
-        add_cell(&w, context, degree, (dit_patch_method)method);
+        add_cell(&w, context, degree, (dit_patch_method)method, DIT_STAGE_PIPEFUSION);
     return w.status;
 }
 
@@ -50,7 +51,7 @@ static void add_one_mesh(dit_json_writer *w, const mesh_lists *lists, const dit_
 {
     int degree[DIT_AXIS_COUNT];
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) degree[axis] = dit_parallel_degree(mesh, (dit_axis)axis);
-    add_cell(w, lists, degree, mesh->patch_method);
+    add_cell(w, lists, degree, mesh->patch_method, mesh->stage_method);
 }
 
 static void add_shards(dit_json_writer *w, const suite_meshes_params *params, cJSON *defaults)
@@ -91,6 +92,8 @@ static dit_status add_defaults(cJSON *workload, const suite_meshes_params *param
     if (params->warmup_steps >= 0) dit_json_put_int(&w, defaults, "warmup_steps", params->warmup_steps);
     if (params->halo_frames >= 0) dit_json_put_int(&w, defaults, "halo_frames", params->halo_frames);
     if (params->global_frames >= 0) dit_json_put_int(&w, defaults, "global_frames", params->global_frames);
+    if (params->block_frames) dit_json_put_int(&w, defaults, "block_frames", params->block_frames);
+    if (params->context_frames >= 0) dit_json_put_int(&w, defaults, "context_frames", params->context_frames);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value) dit_json_put_int(&w, defaults, numbers[i].key, numbers[i].value);
     if (params->mesh && params->mesh->ring_method != DIT_RING_MERGE)
@@ -120,6 +123,7 @@ static dit_status write_workload(const suite_meshes_params *params, const char *
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         lists.degrees[axis] = dit_json_put_array(&w, tied, dit_axis_key((dit_axis)axis));
     lists.methods = dit_json_put_array(&w, tied, "patch_method");
+    lists.stages = dit_json_put_array(&w, tied, "stage_method");
     if (params->mesh)
         add_one_mesh(&w, &lists, params->mesh);
     else

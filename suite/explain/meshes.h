@@ -16,6 +16,7 @@ typedef struct {
     int64_t devices;              /* ranks; 0: as many as `mesh` has                                          */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     int64_t warmup_steps, num_pipeline_patch; /* of meshes that have them; -1 and 0: the workload's defaults  */
+    int64_t block_frames, context_frames;     /* of streams; 0 and -1: the workload's defaults                     */
     int64_t halo_frames, global_frames;       /* of Video-Infinity; -1: the workload's defaults                */
     dit_offload offload;                      /* where weights of blocks lie that are not resident           */
     int fsdp_degree, fsdp_prefetch;           /* of weights in shards; 0: they are whole, or as `mesh` says  */

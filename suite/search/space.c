@@ -60,6 +60,7 @@ static dit_status expand(const suite_search_request *request, int ranks, const d
                                         .num_images = request->num_images,
                                         .warmup_steps = -1,
                                         .halo_frames = -1,
+                                        .context_frames = -1,
                                         .global_frames = -1,
                                         .exact = !request->approximate,
                                         .mesh = mesh,

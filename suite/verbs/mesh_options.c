@@ -43,6 +43,12 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
          &displaced->halo_frames, 0, 1 << 20},
         {"global_frames", 0, SUITE_OPTION_INT, "N", "video-infinity: frames that all ranks see (one of each rank)",
          &displaced->global_frames, 0, 1 << 20},
+        {"stage_method", 0, SUITE_OPTION_STRING, "NAME", "what stages have and hand on (pipefusion)",
+         &displaced->stage_method, 0, 0},
+        {"block_frames", 0, SUITE_OPTION_INT, "N", "dualparal, tpp: frames of tokens of a block",
+         &displaced->block_frames, 1, 1 << 20},
+        {"context_frames", 0, SUITE_OPTION_INT, "N", "dualparal, tpp: frames that a block sees beside it (a block's)",
+         &displaced->context_frames, 0, 1 << 20},
     };
     memcpy(options, rows, sizeof rows);
 }
@@ -111,11 +117,36 @@ static dit_status settle_patches(const suite_displaced *displaced, dit_parallel 
     return DIT_OK;
 }
 
+/* *streams: blocks of frames go through the stages, and nothing is synchronous. */
+static dit_status settle_stream(const suite_displaced *displaced, dit_parallel *out, bool *streams)
+{
+    const char *const *words = dit_stage_method_names();
+    const char *method = displaced->stage_method ? displaced->stage_method : words[0];
+    if (!dit_stage_method_from_name(method, &out->stage_method))
+        return dit_fail_word(DIT_ERR_USAGE, "--stage_method", method, words);
+    *streams = dit_parallel_streams(out);
+    if (!*streams) {
+        if (displaced->block_frames || displaced->context_frames >= 0)
+            dit_log_info("--block_frames and --context_frames change nothing: only stages of %s and %s read them",
+                         words[1], words[2]);
+        return DIT_OK;
+    }
+    if (!displaced->block_frames)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--stage_method %s without --block_frames", method),
+                              "say how many frames of tokens a block has; they divide the clip's");
+    out->block_frames = (int)displaced->block_frames;
+    out->context_frames = (int)(displaced->context_frames < 0 ? displaced->block_frames : displaced->context_frames);
+    return DIT_OK;
+}
+
 dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out)
 {
     bool pipeline = out->degree[DIT_AXIS_PIPEFUSION] > 1, patches = out->degree[DIT_AXIS_PATCH] > 1;
+    bool streams = false;
     DIT_TRY(settle_patches(displaced, out));
+    DIT_TRY(settle_stream(displaced, out, &streams));
     if (displaced->stage_blocks) DIT_TRY(settle_stages(displaced->stage_blocks, out));
+    if (streams) return DIT_OK;
     if (pipeline || patches)
         out->warmup_steps = displaced->warmup_steps < 0 ? !dit_parallel_cuts_frames(out) : (int)displaced->warmup_steps;
     else if (displaced->warmup_steps >= 0)

@@ -10,7 +10,7 @@
 
 enum {
     SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT,
-    SUITE_DISPLACED_OPTIONS = 7,
+    SUITE_DISPLACED_OPTIONS = 10,
     SUITE_OFFLOAD_OPTIONS = 4,
     SUITE_SHARD_OPTIONS = 3
 };
@@ -33,11 +33,12 @@ typedef struct {
     int64_t num_pipeline_patch, warmup_steps; /* 0, -1: not said */
     double patch_fraction;                    /* 0: not said     */
     int64_t halo_frames, global_frames;       /* -1: not said    */
-    const char *patch_method, *stage_blocks;
+    int64_t block_frames, context_frames;     /* 0, -1: not said */
+    const char *patch_method, *stage_method, *stage_blocks;
 } suite_displaced;
 #define SUITE_DISPLACED_UNSAID                                                                                         \
     {                                                                                                                  \
-        .warmup_steps = -1, .halo_frames = -1, .global_frames = -1                                                     \
+        .warmup_steps = -1, .halo_frames = -1, .global_frames = -1, .context_frames = -1                               \
     }
 
 /* Fills SUITE_DISPLACED_OPTIONS rows; no ending row. */

@@ -234,7 +234,7 @@ static dit_status explain(explain_call *call, const suite_cli *cli)
 int suite_verb_explain(int argc, char **argv)
 {
     suite_cli cli;
-    explain_call call = {.params = {.warmup_steps = -1, .halo_frames = -1, .global_frames = -1},
+    explain_call call = {.params = {.warmup_steps = -1, .halo_frames = -1, .global_frames = -1, .context_frames = -1},
                          .mesh = {.shards = {.prefetch = -1}},
                          .single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1}};
     suite_explain_params *params = &call.params;
@@ -256,6 +256,10 @@ int suite_verb_explain(int argc, char **argv)
          &params->halo_frames, 0, 1 << 20},
         {"global_frames", 0, SUITE_OPTION_INT, "N", "video-infinity: frames that all ranks see (one of each rank)",
          &params->global_frames, 0, 1 << 20},
+        {"block_frames", 0, SUITE_OPTION_INT, "N", "dualparal, tpp: frames of tokens of a block (one block a stage)",
+         &params->block_frames, 1, 1 << 20},
+        {"context_frames", 0, SUITE_OPTION_INT, "N", "dualparal, tpp: frames that a block sees beside it (a block's)",
+         &params->context_frames, 0, 1 << 20},
         {"height", 0, SUITE_OPTION_INT, "PX", "height of the image; needs --width", &params->height_px, 1, 1 << 20},
         {"width", 0, SUITE_OPTION_INT, "PX", "width of the image; needs --height", &params->width_px, 1, 1 << 20},
         {"resolution", 'r', SUITE_OPTION_STRING, "WxH", NULL, &call.resolution, 0, 0},

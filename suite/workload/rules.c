@@ -156,6 +156,7 @@ static dit_status check_pairs(const suite_workload *workload)
     for (int axis = 0; axis < DIT_AXIS_COUNT + !request; axis++) /* shards lie over ranks of any method */
         DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, suite_parameter_of_axis((dit_axis)axis)));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, SUITE_PARAMETER_PATCH_METHOD));
+    DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, SUITE_PARAMETER_STAGE_METHOD));
     if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {
         place_of(workload, SUITE_PARAMETER_METHOD, at, sizeof at);
         return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "method needs a world_size"),

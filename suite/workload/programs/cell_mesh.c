@@ -12,6 +12,7 @@ static dit_status resolve_degrees(suite_cell *cell)
 {
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD];
     const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
+    const cJSON *stage_method = cell->values[SUITE_PARAMETER_STAGE_METHOD];
     int asked = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, 1);
     cell->parallel.rows_degree = (int)suite_cell_int(cell, SUITE_PARAMETER_ROWS_DEGREE, 1);
     cell->parallel.fsdp_degree = (int)suite_cell_int(cell, SUITE_PARAMETER_FSDP_DEGREE, 1);
@@ -26,6 +27,8 @@ static dit_status resolve_degrees(suite_cell *cell)
         cell->parallel.degree[axis] = (int)suite_cell_int(cell, suite_parameter_of_axis((dit_axis)axis), 1);
     if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
         dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
+    if (stage_method && cell->parallel.degree[DIT_AXIS_PIPEFUSION] > 1)
+        dit_stage_method_from_name(stage_method->valuestring, &cell->parallel.stage_method);
     int product = dit_parallel_world_size(&cell->parallel);
     asked = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, product);
     if (asked == product) return DIT_OK;

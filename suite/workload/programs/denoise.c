@@ -59,6 +59,18 @@ static dit_status resolve_stages(suite_cell *cell)
     return DIT_OK;
 }
 
+/* A stream has no synchronous steps. Unless they are said, a block has so many frames that there are as many blocks as
+ * stages, and it sees as many of others. */
+static dit_status resolve_stream(suite_cell *cell)
+{
+    dit_parallel *parallel = &cell->parallel;
+    int64_t frames = dit_facts_frames(&cell->facts), stages = parallel->degree[DIT_AXIS_PIPEFUSION];
+    int64_t block = suite_cell_int(cell, SUITE_PARAMETER_BLOCK_FRAMES, 0);
+    parallel->block_frames = (int)(block ? block : frames > stages ? frames / stages : 1);
+    parallel->context_frames = (int)suite_cell_int(cell, SUITE_PARAMETER_CONTEXT_FRAMES, parallel->block_frames);
+    return parallel->stage_method == DIT_STAGE_TPP ? DIT_OK : resolve_stages(cell);
+}
+
 /* What only pipelines and patches have. Zero where it means nothing, and one spelling of what means the same, so that
  * equal cells merge: bands as they are used, no more synchronous steps than there are. */
 static dit_status resolve_displaced(suite_cell *cell)
@@ -68,6 +80,7 @@ static dit_status resolve_displaced(suite_cell *cell)
     bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
     if (!pipeline && !patches) return DIT_OK;
     bool frames = dit_parallel_cuts_frames(parallel); /* which need no synchronous step */
+    if (dit_parallel_streams(parallel)) return resolve_stream(cell);
     parallel->warmup_steps = (int)suite_cell_int(cell, SUITE_PARAMETER_WARMUP_STEPS, !frames);
     if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
     if (patches && parallel->patch_method == DIT_PATCH_PCPP)
@@ -541,6 +554,10 @@ static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON
     dit_json_put_number(w, tags, "patch_fraction", parallel->patch_fraction);
     dit_json_put_int(w, tags, "halo_frames", parallel->halo_frames);
     dit_json_put_int(w, tags, "global_frames", parallel->global_frames);
+    bool stages_are = parallel->degree[DIT_AXIS_PIPEFUSION] > 1;
+    dit_json_put_string(w, tags, "stage_method", stages_are ? dit_stage_method_name(parallel->stage_method) : "none");
+    dit_json_put_int(w, tags, "block_frames", parallel->block_frames);
+    dit_json_put_int(w, tags, "context_frames", parallel->context_frames);
     dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
@@ -619,7 +636,11 @@ static void write_displaced(const suite_cell *cell, char out[256])
     if (dit_parallel_cuts_frames(parallel))
         snprintf(fraction, sizeof fraction, " %s%d %s%d", dit_label_get(DIT_LABEL_HALO).prefix, parallel->halo_frames,
                  dit_label_get(DIT_LABEL_GLOBAL).prefix, parallel->global_frames);
-    if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
+    if (dit_parallel_streams(parallel))
+        snprintf(out, 256, "%s%.150s %s %s%d %s%d", *stages ? " " : "", stages,
+                 dit_stage_method_name(parallel->stage_method), dit_label_get(DIT_LABEL_BLOCK).prefix,
+                 parallel->block_frames, dit_label_get(DIT_LABEL_CONTEXT).prefix, parallel->context_frames);
+    else if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
         snprintf(out, 256, "%s%.150s %s%lld %s%d", *stages ? " " : "", stages, dit_label_get(DIT_LABEL_BANDS).prefix,
                  (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
     else if (parallel->degree[DIT_AXIS_PATCH] > 1)
