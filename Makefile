@@ -136,10 +136,11 @@ asan: deps ## Build and test under AddressSanitizer and UndefinedBehaviorSanitiz
 fuzz: deps ## Fuzz the parsers with libFuzzer, side by side, FUZZ_SECONDS each (60)
 	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
 
-peers: deps ## Time linear layers beside libxsmm and oneDNN (needs libxsmm-dev libdnnl-dev)
+peers: deps ## Time linear layers beside libxsmm and oneDNN, blocks of every class beside PyTorch (half an hour)
 	$(Q)ci/deps.sh gemm
-	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/gemm_peers
+	$(Q)$(MAKE) --no-print-directory all $(BUILD)/tests/gemm_peers
 	$(Q)OMP_NUM_THREADS=1 $(BUILD)/tests/gemm_peers
+	$(Q)DITBENCH_BUILD=$(BUILD) ci/peers.py
 .PHONY: peers
 
 clean: ## Remove build/
