@@ -4,7 +4,7 @@
 golden=$source_dir/engine/tests/pipelines
 cd "$work" || exit 4
 
-# compare KIND DIR: prints each tensor's distance, and fails above its bound.
+# compare.py EXPECTED FILE...: prints each tensor's distance. Exit: 1 above a bound, 2 where a tensor is missing or of another size.
 cat >compare.py <<'PYTHON'
 import json, math, struct, sys
 
@@ -18,7 +18,7 @@ def tensors(path):
 
 expected = dict(tensors(sys.argv[1]))
 got = {name: values for path in sys.argv[2:] for name, values in tensors(path)}
-bad = 0
+bad = missing = 0
 for name, values in expected.items():
     if name == "image_u8":
         continue
@@ -26,13 +26,19 @@ for name, values in expected.items():
     mine = got.get(name)
     if mine is None or len(mine) != len(values):
         print(f"{name}: {len(values)} numbers, ours has {mine and len(mine)}")
-        bad += 1
+        missing += 1
         continue
     distance = math.sqrt(sum((a - b) ** 2 for a, b in zip(mine, values)) / (sum(b * b for b in values) or 1))
     print(f"{name}: {distance:.2e}")
     bad += not distance <= limit
-sys.exit(bad > 0)
+sys.exit(2 if missing else bad > 0)
 PYTHON
+# EXPECTED FILE...: all tensors are there, and one is elsewhere.
+differs() {
+    local status=0
+    python3 compare.py "$@" || status=$?
+    [ "$status" -eq 1 ]
+}
 options() { # KIND: the arguments of its call
     python3 -c 'import json, sys
 for key, value in json.load(open(sys.argv[1])).items(): print(f"--{key}={value}")' "$golden/$1/call.json"

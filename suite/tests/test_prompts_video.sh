@@ -36,7 +36,7 @@ divided() { # KIND FRAMES OPTION...: two ranks make the clip of one, decode incl
 }
 rescaled() { # OPTION...: LTXPipeline's guidance_rescale
     run ltx rescaled --guidance_rescale 0.7 "$@" >answer && python3 compare.py "$golden/ltx/rescaled.safetensors" rescaled/latents.safetensors &&
-        ! python3 compare.py "$golden/ltx/expected.safetensors" rescaled/embeddings.safetensors rescaled/latents.safetensors
+        differs "$golden/ltx/expected.safetensors" rescaled/embeddings.safetensors rescaled/latents.safetensors
 }
 ok "ltx: guided predictions with a share of the positive one's deviation" rescaled
 ok "ltx: two ranks divide the clip whose deviation it is" rescaled --ulysses_degree 2
@@ -87,7 +87,7 @@ told() { # the timestep changes the clip, and no other VAE takes one
 apart() { # the class decides where frames lie, and which steps there are
     cp -rL "$golden/ltx_condition" plain && sed -i 's/LTXConditionPipeline/LTXPipeline/' plain/model_index.json && mapfile -t arguments < <(options ltx_condition) &&
         "$ditbench" generate plain "${arguments[@]}" --output plainly -q --frames numbered >answer &&
-        ! python3 compare.py "$golden/ltx_condition/expected.safetensors" plainly/embeddings.safetensors plainly/latents.safetensors &&
+        differs "$golden/ltx_condition/expected.safetensors" plainly/embeddings.safetensors plainly/latents.safetensors &&
         exits 2 run mochi no --frame_rate 24 2>message && grep -q 'no positions in seconds' message
 }
 ok "LTXConditionPipeline and LTXPipeline make other clips of the same weights, and others have no frame rate" apart
@@ -97,7 +97,7 @@ second() { # a scale of its own, two ranks each, a pipeline whose steps are sync
         python3 compare.py "$golden/wan_a14b/expected.safetensors" two/embeddings.safetensors two/latents.safetensors &&
         exits 2 run wan_a14b two --pipefusion_parallel_degree 2 2>message && grep -q 'two transformers' message &&
         run wan_a14b alone --transformer "$golden/wan_a14b/transformer" --vae "$golden/wan_a14b/vae" >answer &&
-        ! python3 compare.py "$golden/wan_a14b/expected.safetensors" alone/embeddings.safetensors alone/latents.safetensors &&
+        differs "$golden/wan_a14b/expected.safetensors" alone/embeddings.safetensors alone/latents.safetensors &&
         cp -rL "$golden/wan_a14b" other && sed -i 's/"ffn_dim": 32/"ffn_dim": 40/' other/transformer_2/config.json &&
         exits 2 "$ditbench" generate other --prompt x --height 32 --width 48 --num_frames 5 --output none 2>message && grep -q 'other configs' message &&
         rm -r other/transformer_2 && exits 2 "$ditbench" generate other --prompt x --height 32 --width 48 --num_frames 5 --output none 2>message &&
@@ -135,7 +135,7 @@ divided_clip() { # bands of a pipeline whose steps are synchronous, halves of th
 }
 ok "wan_ti2v: ranks that share tokens, branches, matrices or blocks give the same clip" divided_clip
 whole() { # without a picture the folder makes a clip of text, as WanPipeline does; the class that wants one says so
-    run wan_ti2v text --frames numbered >answer && ! python3 compare.py "$golden/wan_ti2v/expected.safetensors" text/embeddings.safetensors text/latents.safetensors &&
+    run wan_ti2v text --frames numbered >answer && differs "$golden/wan_ti2v/expected.safetensors" text/embeddings.safetensors text/latents.safetensors &&
         cp -rL "$golden/wan_ti2v" wanting && sed -i 's/"WanPipeline"/"WanImageToVideoPipeline"/' wanting/model_index.json &&
         exits 2 "$ditbench" generate wanting --prompt x --height 32 --width 128 --num_frames 9 --output none 2>message && grep -q -- '--image' message &&
         exits 2 run wan_ti2v none "${begin[@]}" --strength 0.5 2>message && grep -q -- '--strength' message &&
@@ -149,7 +149,7 @@ divided_picture() { # two halves of the tokens, and of the branches; counted noi
     run ltx_picture halves "${picture[@]}" --ulysses_degree 2 --cfg_degree 2 >answer &&
         python3 compare.py "$golden/ltx_picture/expected.safetensors" halves/embeddings.safetensors halves/latents.safetensors &&
         run ltx_picture counted "${picture[@]}" --noise counter >answer &&
-        ! python3 compare.py "$golden/ltx_picture/expected.safetensors" counted/embeddings.safetensors counted/latents.safetensors &&
+        differs "$golden/ltx_picture/expected.safetensors" counted/embeddings.safetensors counted/latents.safetensors &&
         exits 2 run ltx_picture none "${picture[@]}" --noise torch-each --num_images_per_prompt 2 2>message && grep -q 'one generator' message &&
         exits 6 run ltx none --image "$golden/ltx_picture/start.png" 2>message && grep -q 'encoder' message &&
         exits 2 run ltx_condition none --image "$golden/ltx_picture/start.png" 2>message
