@@ -18,7 +18,8 @@ write_cached() { # file of caches, options
     shift
     "$build/tests/engine_matrix" --models "$work/models.json" --methods "$work/methods.json" \
         --overrides engine/tests/exact.json --variants 1 --resolution 64x64 --caches "$caches" "$@" write >"$work/matrix.json" &&
-        "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/plan.json"
+        "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/spaced.json" &&
+        tr -d '\t\n' <"$work/spaced.json" >"$work/plan.json" # white space would make it larger than a document may be
 }
 one_of_each_policy() { # file of caches, one a line: the first line of each policy, and those that decide branches apart
     awk -F '"' '/policy/ && (!seen[$4]++ || /separate/) { sub(/,$/, ""); row[++rows] = $0 }

@@ -209,12 +209,13 @@ ok "without embeddings they are seeded, and xDiT's --model names the folder" thr
 says_seeded() { grep -A1 '"conditioning"' seeded.json | grep -q '"seeded"'; }
 ok "the record says that they were seeded" says_seeded
 
-start_from() { # STRENGTH OPTION...: image-to-image from a picture of another model
-    local strength=$1
-    shift
+start_with() { # PICTURE STRENGTH OPTION...: image-to-image
+    local first=$1 strength=$2
+    shift 2
     generate checkpoint --inputs embeds.safetensors --height 64 --width 64 --num_inference_steps 4 --guidance_scale 3.5 \
-        --image sd3.png --strength "$strength" "$@"
+        --image "$first" --strength "$strength" "$@"
 }
+start_from() { start_with sd3.png "$@"; } # a picture of another model
 make_embeds() { # the embeddings of a golden run without its latents
     python3 - "$golden/e2e_flux_dev/inputs.safetensors" embeds.safetensors <<'PYTHON'
 import json, struct, sys
@@ -238,7 +239,7 @@ image_to_image() { # half the strength is half the steps; two ranks make the sam
         start_from 1 --output full.png && grep -q '"steps": 4' full.json && [ "$("$picture" same full.png half.png)" -gt 8 ]
 }
 ok "--image starts from a picture" image_to_image
-jpeg_start() { start_from 0.5 --image "$source_dir/engine/tests/pictures/rgb.jpg" --output jpeg.png && [ -s jpeg.png ]; }
+jpeg_start() { start_with "$source_dir/engine/tests/pictures/rgb.jpg" 0.5 --output jpeg.png && [ -s jpeg.png ]; }
 ok "which may be a JPEG" jpeg_start
 bad_start() { echo GIF89a >x.gif && refuses 6 'neither a PNG nor a JPEG' checkpoint --inputs embeds.safetensors --height 64 --width 64 --image x.gif; }
 ok "and no other file" bad_start
