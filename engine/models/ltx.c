@@ -29,22 +29,10 @@ static const dit_config_field fields[] = {
     DIT_CONFIG_END,
 };
 
-static const dit_config_only only[] = {
-    {"activation_fn", "gelu-approximate"},
-    {"qk_norm", "rms_norm_across_heads"},
-    {"norm_elementwise_affine", "false"},
-    {"attention_bias", "true"},
-    {"attention_out_bias", "true"},
-    {"patch_size", "1"},
-    {"patch_size_t", "1"},
-    {0},
-};
-
 static dit_status read_config(const dit_config *config, ltx_config *c)
 {
-    DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, c));
-    return ltx_kind_check(&c->kind, c->cross_dim, c->out_channels);
+    return ltx_kind_check(config, &c->kind, c->cross_dim, c->out_channels);
 }
 
 static dit_status ltx_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)

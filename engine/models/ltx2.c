@@ -46,13 +46,6 @@ static const dit_config_field fields[] = {
 /* Gates of heads and modulated text are those of LTX-2.3. A marker of key frames (use_keyframes_abs_pos_embedding) is for a pipeline
  * that names some; without them a forward does not read it. */
 static const dit_config_only only[] = {
-    {"activation_fn", "gelu-approximate"},
-    {"qk_norm", "rms_norm_across_heads"},
-    {"norm_elementwise_affine", "false"},
-    {"attention_bias", "true"},
-    {"attention_out_bias", "true"},
-    {"patch_size", "1"},
-    {"patch_size_t", "1"},
     {"gated_attn", "false"},
     {"cross_attn_mod", "false"},
     {"audio_cross_attn_mod", "false"},
@@ -82,7 +75,7 @@ static dit_status read_config(const dit_config *config, ltx2_config *c)
     DIT_TRY(read_rope(config, c));
     c->kind.as_wide = !c->projects_text, c->kind.text_dim = c->projects_text ? c->caption_dim : c->cross_dim;
     c->kind.plain_mlp = !c->mlp_biases;
-    return ltx_kind_check(&c->kind, c->cross_dim, c->out_channels);
+    return ltx_kind_check(config, &c->kind, c->cross_dim, c->out_channels);
 }
 
 static dit_status ltx2_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)

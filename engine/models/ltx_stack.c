@@ -15,9 +15,21 @@ const void *ltx_stack_own(const dit_model *model)
     return stack_of(model)->kind.own;
 }
 
-dit_status ltx_kind_check(const ltx_kind *kind, int64_t cross_dim, int64_t out_channels)
+static const dit_config_only only[] = {
+    {"activation_fn", "gelu-approximate"},
+    {"qk_norm", "rms_norm_across_heads"},
+    {"norm_elementwise_affine", "false"},
+    {"attention_bias", "true"},
+    {"attention_out_bias", "true"},
+    {"patch_size", "1"},
+    {"patch_size_t", "1"},
+    {0},
+};
+
+dit_status ltx_kind_check(const dit_config *config, const ltx_kind *kind, int64_t cross_dim, int64_t out_channels)
 {
     int64_t C = kind->H * kind->D;
+    DIT_TRY(dit_config_require_only(config, only));
     if (kind->D % 2)
         return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld is odd, but positions rotate pairs",
                         (long long)kind->D);

@@ -51,9 +51,10 @@ struct ltx_stack {
     float *text, *text_hidden; /* [batch, T, C]                                      */
 };
 
-/* Checks what a class has read, whose text and output have these widths (out_channels 0: as the input). Errors: DIT_ERR_SHAPE,
+/* Checks what a class has read, whose text and output have these widths (out_channels 0: as the input), and that the config has no other
+ * values than those that are built. Errors: DIT_ERR_SHAPE,
  * DIT_ERR_UNSUPPORTED. */
-dit_status ltx_kind_check(const ltx_kind *kind, int64_t cross_dim, int64_t out_channels);
+dit_status ltx_kind_check(const dit_config *config, const ltx_kind *kind, int64_t cross_dim, int64_t out_channels);
 /* The entries of dit_model_ops that both classes have; create takes what the class read from its config, whose strings and
  * numbers must live as long as the model. */
 dit_status ltx_stack_create(const dit_model_params *params, const ltx_kind *kind, dit_model *model);

@@ -44,7 +44,6 @@ typedef struct {
     dit_comm_exchange *leave; /* [blocks] of them                                       */
     bool *leaves;             /* [blocks]                                               */
     int64_t *taken;           /* [blocks] how many steps the latents here are ahead     */
-    int64_t *spent_ns;        /* [steps] of this stage                                  */
 } streamer;
 
 static bool is_queue(const streamer *p)
