@@ -22,6 +22,26 @@ def write_folder(folder, model, inputs, output, weights=None):
     write_tensors(folder, diffusion_pytorch_model=weights or model.state_dict(), inputs=inputs, output=output)
 
 
+def text_mask(args):
+    """Hides, unless `unmasked`, a token in the middle of every text and those at its end, whose number differs by text."""
+    mask = torch.ones(args.batch, args.text).long()
+    for b in range(0 if args.unmasked else args.batch):
+        mask[b, args.text - 1 - b % args.text:] = 0
+        mask[b, args.text // 2] = 0
+    mask[:, 0] = 1
+    return mask
+
+
+def guided_texts(tokens, width):
+    """Embeddings and masks of a prompt and of a negative one, of which the last two tokens are hidden."""
+    out = {}
+    for name, hidden in (("", 0), ("negative_", 2)):
+        mask = torch.ones(1, tokens).long()
+        mask[:, tokens - hidden:] = 0
+        out.update({f"{name}prompt_embeds": torch.randn(1, tokens, width), f"{name}prompt_attention_mask": mask})
+    return out
+
+
 def keeper(output):
     """A maker of hooks: keep(NAME...) puts what a module gives into `output`, by these names."""
     def keep(*names):

@@ -16,23 +16,18 @@ from pathlib import Path
 
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, LTX2Pipeline, LTX2VideoTransformer3DModel
-from loop import export_in_two_bytes, keeper, record, write_loop
+from loop import export_in_two_bytes, guided_texts, keeper, record, text_mask, write_loop
 
 TIME, SPACE = 8, 32  # of the VAE
 SOUNDS = 3           # tokens
 
 
 def make_inputs(args):
-    mask = torch.ones(args.batch, args.text).long()
-    for b in range(0 if args.unmasked else args.batch):
-        mask[b, args.text - 1 - b % args.text:] = 0
-        mask[b, args.text // 2] = 0
-    mask[:, 0] = 1
     width = args.heads * args.head if args.wide else args.text_dim
     return {
         "hidden_states": torch.randn(args.batch, args.frames * args.rows * args.columns, args.channels),
         "encoder_hidden_states": torch.randn(args.batch, args.text, width),
-        "encoder_attention_mask": mask,
+        "encoder_attention_mask": text_mask(args),
         "timestep": torch.rand(args.batch) * 1000,
         "img_shapes": torch.tensor([[args.frames, args.rows, args.columns]] * args.batch),
         "fps": torch.tensor([float(args.frame_rate)]),
@@ -89,11 +84,7 @@ def loop(model, args):
     whole = model.forward
     model.forward = lambda **call: whole(**{**call, "isolate_modalities": True})
     inputs = {"latents": torch.randn(1, args.frames * args.rows * args.columns, args.channels)}
-    for name, hidden in (("", 0), ("negative_", 2)):
-        mask = torch.ones(1, args.text).long()
-        mask[:, args.text - hidden:] = 0
-        inputs.update({f"{name}prompt_embeds": torch.randn(1, args.text, args.text_dim),
-                       f"{name}prompt_attention_mask": mask})
+    inputs.update(guided_texts(args.text, args.text_dim))
     call = {"height": SPACE * args.rows, "width": SPACE * args.columns, "num_frames": TIME * (args.frames - 1) + 1,
             "frame_rate": float(args.frame_rate), "num_inference_steps": args.loop, "guidance_scale": 3.0}
     sounds = round(call["num_frames"] / args.frame_rate * 16000 / 160 / TIME)

@@ -16,19 +16,14 @@ from pathlib import Path
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler, QwenImagePipeline, QwenImageTransformer2DModel
 from export import randomise
-from loop import record, write_folder, write_loop
+from loop import record, text_mask, write_folder, write_loop
 
 
 def make_inputs(args, config):
-    mask = torch.ones(args.batch, args.text).long()
-    for b in range(0 if args.unmasked else args.batch):
-        mask[b, args.text - 1 - b % args.text:] = 0
-        mask[b, args.text // 2] = 0
-    mask[:, 0] = 1
     return {
         "hidden_states": torch.randn(args.batch, args.rows * args.columns, config["in_channels"]),
         "encoder_hidden_states": torch.randn(args.batch, args.text, config["joint_attention_dim"]),
-        "encoder_hidden_states_mask": mask,
+        "encoder_hidden_states_mask": text_mask(args),
         "timestep": torch.rand(args.batch),
         "img_shapes": torch.tensor([[1, args.rows, args.columns]] * args.batch),
     }

@@ -14,21 +14,16 @@ from pathlib import Path
 
 import torch
 from diffusers import DPMSolverMultistepScheduler, SanaPipeline, SanaTransformer2DModel
-from loop import export_in_two_bytes, keeper, record, write_loop
+from loop import export_in_two_bytes, guided_texts, keeper, record, text_mask, write_loop
 
 SPACE = 32  # of the VAE
 
 
 def make_inputs(args):
-    mask = torch.ones(args.batch, args.text).long()
-    for b in range(0 if args.unmasked else args.batch):
-        mask[b, args.text - 1 - b % args.text:] = 0
-        mask[b, args.text // 2] = 0
-    mask[:, 0] = 1
     return {
         "hidden_states": torch.randn(args.batch, args.channels, args.rows * args.patch, args.columns * args.patch),
         "encoder_hidden_states": torch.randn(args.batch, args.text, args.text_dim),
-        "encoder_attention_mask": mask,
+        "encoder_attention_mask": text_mask(args),
         "timestep": torch.rand(args.batch) * 1000,
     }
 
@@ -52,11 +47,7 @@ def loop(model, args):
     scheduler = DPMSolverMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
     pipe = SanaPipeline(scheduler=scheduler, vae=None, text_encoder=None, tokenizer=None, transformer=model)
     inputs = {"latents": torch.randn(1, args.channels, args.rows, args.columns)}
-    for name, hidden in (("", 0), ("negative_", 2)):
-        mask = torch.ones(1, args.text).long()
-        mask[:, args.text - hidden:] = 0
-        inputs.update({f"{name}prompt_embeds": torch.randn(1, args.text, args.text_dim),
-                       f"{name}prompt_attention_mask": mask})
+    inputs.update(guided_texts(args.text, args.text_dim))
     call = {"height": SPACE * args.rows, "width": SPACE * args.columns, "num_inference_steps": args.loop, "guidance_scale": 4.5}
     output = record(pipe, {**inputs, **call, "negative_prompt": None, "use_resolution_binning": False})
     write_loop(args.out, pipe, call, inputs, output, "from embeddings, with the mask of each")
