@@ -7,18 +7,15 @@ A draw differs in the pipeline (parts that are there, widths, schedulers, classe
 the call (size, steps, guidance, prompts, pictures of each, length, seed, start picture). --ranks 2 or 4 also draws how ranks share the
 work. Embeddings must agree to 1e-5, latents to 1e-4 (relative L2, float32), pictures to one level. Needs what export.py needs.
 """
-import argparse
 import os
-import pathlib
 import random
-import subprocess
-import sys
 import tempfile
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import diffusers
+import draws
 import numpy as np
 import torch
 import transformers
@@ -288,16 +285,11 @@ def draw_pictures(r, kind, call):
 
 
 def of_ours(program, folder, call, pictures, out, more):
-    arguments = [program, "generate", str(folder), "--output", str(out), "-q", "--no_use_resolution_binning", *more]
-    for key, value in call.items():
-        for text in value if isinstance(value, list) else [value]:
-            arguments.append(f"--{key}={text}")
+    files = []
     for name, picture in pictures.items():
         picture.save(folder.parent / f"{name}.png")
-        arguments += ["--mask_image" if "mask" in name else "--image", str(folder.parent / f"{name}.png")]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"exit {done.returncode}: {done.stderr.strip()}")
+        files += ["--mask_image" if "mask" in name else "--image", str(folder.parent / f"{name}.png")]
+    draws.generate(program, folder, call, out, files + more)
     images = len(call["prompt"]) * call["num_images_per_prompt"]
     names = [out / "image.png"] if images == 1 else [out / f"image-{i}.png" for i in range(images)]
     return load_file(out / "embeddings.safetensors"), load_file(out / "latents.safetensors")["latents"], [np.asarray(Image.open(n)) for n in names]
@@ -348,39 +340,8 @@ def one(options, index, folder):
         short = {**call, "prompt": [p[:40] for p in call["prompt"]], "negative_prompt": call.get("negative_prompt", "-")[:40]}
         told = f"{index} {kind} {type(pipe.scheduler).__name__} {str(stored)[6:]} {short} {' '.join(more)}"
         theirs = of_diffusers(kind, pipe, call, pictures)
-        try:
-            ours = of_ours(options.program, folder / "pipeline", call, pictures, folder / "out", more)
-        except RuntimeError as error:
-            refused = "E_CONSTRAINT" in str(error)
-            print(f"{'refused' if refused else 'not ok'} {told}\n# {error}", flush=True)
-            return None if refused else False
-    wrong, worst = compare(ours, theirs)
-    figures = ", ".join(f"{k} {v:.1e}" if k != "picture" else f"{k} {v}" for k, v in worst.items())
-    print(f"{'not ok' if wrong else 'ok'} {told}\n# {figures}", *(f"\n# {line}" for line in wrong), flush=True)
-    return not wrong
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("program")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(EMBEDS))
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ranks", type=int, default=1, choices=[1, 2, 4])
-    parser.add_argument("--keep", type=pathlib.Path)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    results = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for index in range(options.first, options.first + options.count):
-            folder = (options.keep or pathlib.Path(scratch)) / str(index)
-            folder.mkdir(parents=True)
-            results.append(one(options, index, folder))
-    print(f"{results.count(True)} of {options.count} agree, {results.count(None)} meshes are not legal for their model")
-    sys.exit(False in results)
+        return draws.judge(told, lambda: of_ours(options.program, folder / "pipeline", call, pictures, folder / "out", more), theirs, compare)
 
 
 if __name__ == "__main__":
-    with torch.no_grad():
-        main()
+    draws.main(__doc__, EMBEDS, 20, one)

@@ -9,19 +9,15 @@ guidance, prompts, pictures of each, length, seed); transformers are those of ..
 ranks share the work. Latents must agree to 1e-4 (relative L2, float32), pictures and frames to one level. Needs PyTorch 2.15.0, diffusers 0.42.1 and transformers
 5.23.0 (ci/deps.sh census).
 """
-import argparse
 import os
-import pathlib
 import random
-import subprocess
-import sys
-import tempfile
 from types import SimpleNamespace
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 
 import chat
+import draws
 import numpy as np
 import torch
 from diffusers import AutoencoderKLWan, FlowMatchEulerDiscreteScheduler, WanPipeline, WanTransformer3DModel
@@ -120,13 +116,7 @@ def of_diffusers(kind, pipe, call):
 
 
 def of_ours(program, folder, call, out, more):
-    arguments = [program, "generate", str(folder), "--output", str(out), "-q", "--no_use_resolution_binning", "--frames", "numbered", *more]
-    for key, value in call.items():
-        for text in value if isinstance(value, list) else [value]:
-            arguments.append(f"--{key}={text}")
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"exit {done.returncode}: {done.stderr.strip()}")
+    draws.generate(program, folder, call, out, ["--frames", "numbered", *more])
     images = len(call["prompt"]) * call["num_images_per_prompt"]
     frames = []
     for i in range(images):
@@ -165,38 +155,8 @@ def one(options, index, folder):
     short = {**call, "prompt": [p[:30] for p in call["prompt"]], "negative_prompt": call.get("negative_prompt", "-")[:20]}
     told = f"{index} {kind} {str(stored)[6:]} {short} {' '.join(more)}"
     theirs = of_diffusers(kind, pipe, call)
-    try:
-        ours = of_ours(options.program, folder / "pipeline", call, folder / "out", more)
-    except RuntimeError as error:
-        refused = "E_CONSTRAINT" in str(error)
-        print(f"{'refused' if refused else 'not ok'} {told}\n# {error}", flush=True)
-        return None if refused else False
-    wrong, worst = compare(ours, theirs)
-    print(f"{'not ok' if wrong else 'ok'} {told}\n# " + ", ".join(f"{k} {v:.2g}" for k, v in worst.items()), *(f"\n# {w}" for w in wrong), flush=True)
-    return not wrong
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("program")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ranks", type=int, default=1, choices=[1, 2, 4])
-    parser.add_argument("--keep", type=pathlib.Path)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    results = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for index in range(options.first, options.first + options.count):
-            folder = (options.keep or pathlib.Path(scratch)) / str(index)
-            folder.mkdir(parents=True)
-            results.append(one(options, index, folder))
-    print(f"{results.count(True)} of {options.count} agree, {results.count(None)} meshes are not legal for their model")
-    sys.exit(False in results)
+    return draws.judge(told, lambda: of_ours(options.program, folder / "pipeline", call, folder / "out", more), theirs, compare)
 
 
 if __name__ == "__main__":
-    with torch.no_grad():
-        main()
+    draws.main(__doc__, KINDS, 10, one)
