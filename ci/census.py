@@ -415,18 +415,20 @@ NEWER = {"patch_bias": True}
 OURS = ("first_frame_apart", "glyph_tokens", "glyph_width", "picture_tokens")
 
 
-def build(cls, config, change):
-    import torch
-    known = {k: v for k, v in config.items() if not k.startswith("_")}
-    known.update(change)
+def arguments_of(cls, config, change):
+    """What the class is made with: the config with the change, less what this version would ignore."""
     import inspect
     takes = inspect.signature(cls.__init__).parameters
-    for key in OURS:
-        known.pop(key, None)
+    known = {k: v for k, v in {**config, **change}.items() if not k.startswith("_") and k not in OURS}
     newer = {k for k, v in known.items() if k not in takes and v is not None and v != NEWER.get(k)}
     if newer:
         raise Missing(f"{cls.__name__} has no {sorted(newer)}")
-    known = {k: v for k, v in known.items() if k in takes}
+    return {k: v for k, v in known.items() if k in takes}
+
+
+def build(cls, config, change):
+    import torch
+    known = arguments_of(cls, config, change)
     try:
         with torch.device("meta"):
             model = cls(**known)

@@ -74,10 +74,8 @@ def torch_model(case):
     name = config["_class_name"]
     make = sana if name == "SanaTransformer2DModel" else census.CLASSES[name][0]
     change, inputs = make(config, size_of(case))
-    known = {k: v for k, v in {**config, **change}.items() if not k.startswith("_") and k not in census.OURS}
-    import inspect
-    takes = inspect.signature(getattr(diffusers, name).__init__).parameters
-    model = getattr(diffusers, name)(**{k: v for k, v in known.items() if k in takes}).float().eval()
+    cls = getattr(diffusers, name)
+    model = cls(**census.arguments_of(cls, config, change)).float().eval()
     numbers = 0.02 * torch.randn(1 << 20)
     for parameter in model.parameters():
         flat = parameter.data.view(-1)
